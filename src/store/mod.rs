@@ -1,0 +1,236 @@
+//! Durable event logs: one trait, and an implementation for each database.
+//!
+//! A store knows nothing of games. It keeps, for every session, a dense list of events (opaque text) and one [`Head`], the
+//! summary that lists are made from. The events are the only truth: a head can be made again from them.
+//!
+//! Every write is durable when its call returns `Ok`, and atomic: a call that fails has left nothing behind, except
+//! for [`StoreError::Unknown`], after which the caller must look the request up.
+
+pub mod sqlite;
+
+use async_trait::async_trait;
+use std::collections::BTreeMap;
+use tokio::sync::watch;
+
+/// Microseconds since 1970-01-01 00:00 UTC.
+pub type Micros = i64;
+
+/// What makes a repeated request recognisable: the caller's id, and a digest of what it asked for.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Request {
+    /// Chosen by the caller; unique within a session, or among creations.
+    pub id: String,
+    /// Digest of the request's content, so that an id used again for something else is noticed.
+    pub digest: [u8; 32],
+}
+
+/// Whether a session is being played, has a result, or ended without one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum State {
+    /// Being played.
+    Active,
+    /// Played to a result.
+    Finished,
+    /// Ended without one.
+    Aborted,
+}
+
+/// An event as it is stored.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StoredEvent {
+    /// Place in the session's list: 1, 2, 3, ... without gaps.
+    pub seq: u32,
+    /// When the server took it in.
+    pub time: Micros,
+    /// The request that caused it, if the caller named it. All events of one append bear the same one.
+    pub request: Option<Request>,
+    /// What happened, as the session layer wrote it.
+    pub body: String,
+}
+
+/// The summary of a session that lists are made from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Head {
+    /// The session.
+    pub session_id: String,
+    /// The game's identifier.
+    pub game: String,
+    /// The caller's own marks.
+    pub labels: BTreeMap<String, String>,
+    /// When it was made.
+    pub created: Micros,
+    /// When it last changed.
+    pub updated: Micros,
+    /// Where it stands.
+    pub state: State,
+    /// Number of its events.
+    pub version: u32,
+    /// The rest, as the session layer wrote it.
+    pub summary: String,
+}
+
+/// A session to make: its head (with `version` = number of events) and its first events.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Create {
+    /// The session as it is after its first events.
+    pub head: Head,
+    /// Bodies of the events 1, 2, ...; at least one.
+    pub events: Vec<String>,
+    /// The request that asked for it. Its id is unique among all creations of the store.
+    pub request: Option<Request>,
+}
+
+/// What became of a [`Create`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Created {
+    /// It was made.
+    Done,
+    /// A session of this id is there, or was and has been deleted: ids are never used twice.
+    IdTaken,
+    /// The request id has made a session before.
+    Repeated(Creation),
+}
+
+/// A creation that a request id stands for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Creation {
+    /// The session that it made.
+    pub session_id: String,
+    /// The request.
+    pub request: Request,
+    /// That session has been deleted since.
+    pub deleted: bool,
+}
+
+/// Events to add to a session.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Append {
+    /// The session.
+    pub session_id: String,
+    /// The version that it must have; the first new event is the one after it.
+    pub expected_version: u32,
+    /// When the server took the events in.
+    pub time: Micros,
+    /// The request that causes them. Its id is unique within the session.
+    pub request: Option<Request>,
+    /// Bodies of the events; at least one.
+    pub events: Vec<String>,
+    /// Where the session stands after them.
+    pub state: State,
+    /// The head's new summary.
+    pub summary: String,
+}
+
+/// What became of an [`Append`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Appended {
+    /// The events are durable.
+    Done,
+    /// The session's version is another one, or the request id is used within it: read it and decide again.
+    Conflict,
+    /// There is no such session.
+    NotFound,
+}
+
+/// A session to remove.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Delete {
+    /// The session.
+    pub session_id: String,
+    /// The version that it must have, if that matters.
+    pub expected_version: Option<u32>,
+    /// The request, remembered after the session is gone so that a repetition is answered alike.
+    pub request: Option<Request>,
+    /// Now.
+    pub time: Micros,
+}
+
+/// What became of a [`Delete`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Deleted {
+    /// It is gone.
+    Done,
+    /// Its version is this one.
+    Conflict(u32),
+    /// There never was such a session.
+    NotFound,
+    /// It was deleted before, by this request if that had an id.
+    Gone(Option<Request>),
+}
+
+/// Which heads to list, newest first by (`created`, `session_id`).
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Query {
+    /// Of this game only.
+    pub game: Option<String>,
+    /// In this state only.
+    pub state: Option<State>,
+    /// With all of these labels.
+    pub labels: BTreeMap<String, String>,
+    /// Only those that come after this place in the order.
+    pub after: Option<(Micros, String)>,
+    /// At most so many.
+    pub limit: usize,
+}
+
+/// Whether writes succeed at present.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Health {
+    /// They do.
+    Writable,
+    /// They do not (disk full, read-only file); the store tries again by itself.
+    Unwritable,
+    /// They never will again in this process: the file is damaged or the disk failed. The server must stop.
+    Broken,
+}
+
+/// Why a store could not do what it was asked.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum StoreError {
+    /// No room. Nothing was written; the store tries by itself until there is room.
+    #[error("no room left to store anything: {0}")]
+    Full(String),
+    /// The file can't be written. Nothing was written; the store tries by itself until it can.
+    #[error("the store can't be written: {0}")]
+    Unwritable(String),
+    /// The store can't be reached or is stopping. Nothing was written.
+    #[error("the store can't be reached: {0}")]
+    Unavailable(String),
+    /// The write may or may not have happened: ask again with the same request id.
+    #[error("the outcome of a write is unknown: {0}")]
+    Unknown(String),
+    /// What was read is not what was written.
+    #[error("the store is damaged: {0}")]
+    Damaged(String),
+}
+
+/// A durable store of sessions. All implementations pass one conformance suite.
+#[async_trait]
+pub trait Store: Send + Sync + 'static {
+    /// Makes a session.
+    async fn create(&self, create: Create) -> Result<Created, StoreError>;
+
+    /// The creation that a request id stands for, if any.
+    async fn creation(&self, request_id: &str) -> Result<Option<Creation>, StoreError>;
+
+    /// Adds events to a session.
+    async fn append(&self, append: Append) -> Result<Appended, StoreError>;
+
+    /// Removes a session and its events; its id and request ids stay taken.
+    async fn delete(&self, delete: Delete) -> Result<Deleted, StoreError>;
+
+    /// Events of a session from `after + 1` on, at most `limit`, in order; `None` if there is no such session.
+    async fn read(&self, session_id: &str, after: u32, limit: usize) -> Result<Option<Vec<StoredEvent>>, StoreError>;
+
+    /// The head of a session, if there is such a session.
+    async fn head(&self, session_id: &str) -> Result<Option<Head>, StoreError>;
+
+    /// A page of heads, newest first.
+    async fn list(&self, query: Query) -> Result<Vec<Head>, StoreError>;
+
+    /// Whether writes succeed, as it changes.
+    fn health(&self) -> watch::Receiver<Health>;
+
+    /// Finishes what is queued and closes. Later calls answer [`StoreError::Unavailable`].
+    async fn close(&self);
+}
