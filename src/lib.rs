@@ -1,4 +1,7 @@
 //! Five traditional mancala games as a library and as a gRPC service.
+//!
+//! The library is made of layers that only look down. [`game`] is the rules, and all there is with default features off.
 
+pub mod game;
 #[cfg(feature = "server")]
 pub mod store;

@@ -1,0 +1,194 @@
+//! Goré: no relay, captures of two and four, and pits that are traded for seeds.
+#![doc = include_str!("pages/gore.md")]
+
+use super::observer::{Observer, Step};
+use super::sowing::{Laps, Sowing, laps, lift};
+use super::variant::{Ply, Variant, check_sowing};
+use super::{EndReason, Game, IllegalMove, MAX_PITS, Move, OptionSpec, Phase, PitSet, Position, Ring, Seat};
+
+const RING: Ring = Ring { row: 4 };
+static LAPS: Laps<8, 49, 16> = laps(false);
+const SOWING: Sowing<8, 49, 16> = Sowing { table: &LAPS, skip_origin: false };
+
+/// Seeds that are paid for one pit.
+pub const PIT_PRICE: u8 = 6;
+/// The most pits in one offer.
+pub const MAX_OFFER: u32 = 3;
+
+/// The rules of Goré. No options.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub struct Gore;
+
+/// Seeds that an acceptor pays for these pits.
+#[must_use]
+pub fn price(pits: PitSet) -> u8 {
+    pits.len() as u8 * PIT_PRICE
+}
+
+impl Variant for Gore {
+    const GAME: Game = Game::Gore;
+    const OPTIONS: &'static [OptionSpec] = &[];
+    /// An accepted trade puts seeds back on the board.
+    const CAPTURES_ARE_FINAL: bool = false;
+
+    fn option(&self, _: &str) -> Option<&'static str> {
+        None
+    }
+
+    fn set_option(&mut self, _: &str, _: usize) {}
+
+    fn start(&self, first: Seat) -> Position {
+        let mut pits = [0; MAX_PITS];
+        pits[..8].fill(6);
+        Position::new(Game::Gore, pits, first, Phase::Sow)
+    }
+
+    fn check(&self, p: &Position, mv: Move) -> Result<Move, IllegalMove> {
+        match (p.phase, mv) {
+            (Phase::Answer(pits), Move::Answer { accept }) => {
+                if accept && p.banks[p.to_act] < price(pits) {
+                    return Err(IllegalMove::TradeNotAffordable { price: price(pits), bank: p.banks[p.to_act], payer: p.to_act });
+                }
+                Ok(mv)
+            }
+            (Phase::Answer(_), _) | (_, Move::Answer { .. }) => Err(IllegalMove::WrongPhase { phase: p.phase, given: mv.kind() }),
+            (_, Move::Pass) if must_pass(p) => Ok(mv),
+            (_, Move::Pass) => Err(IllegalMove::CannotPass { seat: p.to_act }),
+            (_, Move::Sow { .. } | Move::Offer(_)) if must_pass(p) => Err(IllegalMove::MustPass { seat: p.to_act }),
+            (_, Move::Sow { pit, seeds }) => check_sowing(p, pit, seeds),
+            (_, Move::Offer(pits)) => check_offer(p, pits).map(|()| mv),
+            (_, Move::Redistribute(_)) => Err(IllegalMove::NotInThisGame { game: p.game, given: mv.kind() }),
+        }
+    }
+
+    fn each_move(&self, p: &Position, visit: &mut impl FnMut(Move)) {
+        match p.phase {
+            Phase::Answer(_) => {
+                visit(Move::Answer { accept: true });
+                visit(Move::Answer { accept: false });
+            }
+            _ if must_pass(p) => visit(Move::Pass),
+            _ => {
+                let own = p.controlled(p.to_act);
+                (own & p.occupied()).iter().for_each(|pit| visit(Move::sow(pit)));
+                let most = (p.banks[p.to_act.other()] / PIT_PRICE).min(MAX_OFFER as u8).min(own.len() as u8 - 1);
+                each_offer(own, most, visit);
+            }
+        }
+    }
+
+    fn play(&self, p: &mut Position, mv: Move, observer: &mut impl Observer) -> Ply {
+        let (seat, other) = (p.to_act, p.to_act.other());
+        let mut ply = Ply::default();
+        match (mv, p.phase) {
+            (Move::Sow { pit, .. }, _) => {
+                ply.captured = sow(p, pit, observer);
+                p.to_act = other;
+            }
+            (Move::Offer(pits), _) => {
+                p.phase = Phase::Answer(pits);
+                p.to_act = other;
+            }
+            (Move::Answer { accept }, Phase::Answer(pits)) => {
+                if accept {
+                    trade(p, pits, observer);
+                } else {
+                    p.refused[seat] = true;
+                }
+                p.phase = Phase::Sow;
+            }
+            _ => p.to_act = other,
+        }
+        self.settle(p, observer);
+        ply
+    }
+
+    fn end(&self, p: &Position) -> Option<EndReason> {
+        p.pits.iter().all(|&seeds| seeds < 3).then_some(EndReason::AllBelowThree)
+    }
+
+    fn leftovers_to(&self, p: &Position, pit: u8, _: EndReason) -> Option<Seat> {
+        Some(p.controller(pit))
+    }
+}
+
+fn must_pass(p: &Position) -> bool {
+    (p.controlled(p.to_act) & p.occupied()).is_empty()
+}
+
+fn check_offer(p: &Position, pits: PitSet) -> Result<(), IllegalMove> {
+    let own = p.controlled(p.to_act);
+    if pits.is_empty() || pits.len() > MAX_OFFER {
+        return Err(IllegalMove::TradeSize { pits: pits.len(), most: MAX_OFFER });
+    }
+    if let Some(pit) = (pits - RING.all()).iter().next() {
+        return Err(IllegalMove::PitOffBoard { pit, pits: RING.pits() });
+    }
+    if let Some(pit) = (pits - own).iter().next() {
+        return Err(IllegalMove::PitNotYours { pit, seat: p.to_act, owner: p.to_act.other() });
+    }
+    if pits == own {
+        return Err(IllegalMove::TradeKeepsNoPit { pits: pits.len(), seat: p.to_act });
+    }
+    let payer = p.to_act.other();
+    if p.banks[payer] < price(pits) {
+        return Err(IllegalMove::TradeNotAffordable { price: price(pits), bank: p.banks[payer], payer });
+    }
+    Ok(())
+}
+
+/// Every set of one to `most` of these pits: ones, then twos, then threes.
+fn each_offer(own: PitSet, most: u8, visit: &mut impl FnMut(Move)) {
+    for size in 1..=most {
+        each_set(own, size, PitSet::EMPTY, visit);
+    }
+}
+
+fn each_set(from: PitSet, size: u8, chosen: PitSet, visit: &mut impl FnMut(Move)) {
+    if size == 0 {
+        visit(Move::Offer(chosen));
+        return;
+    }
+    let mut rest = from;
+    for pit in from.iter() {
+        rest = rest - PitSet::of(pit);
+        each_set(rest, size - 1, chosen | PitSet::of(pit), visit);
+    }
+}
+
+/// Rules 3 and 4.
+fn sow(p: &mut Position, pit: u8, observer: &mut impl Observer) -> u8 {
+    let hand = lift(&mut p.pits, pit, false, observer);
+    let last = SOWING.lap(&mut p.pits, pit, hand, observer);
+    if p.controller(last) == p.to_act || !is_catch(p.seeds(last)) {
+        return 0;
+    }
+    let mut captured = p.capture(last, observer);
+    for onward in [Ring::next, Ring::previous] {
+        let mut at = onward(RING, last);
+        while is_catch(p.seeds(at)) {
+            captured += p.capture(at, observer);
+            at = onward(RING, at);
+        }
+    }
+    captured
+}
+
+fn is_catch(seeds: u8) -> bool {
+    seeds == 2 || seeds == 4
+}
+
+/// Rule 5: the seat to act takes the pits and pays six of its seeds into each.
+fn trade(p: &mut Position, pits: PitSet, observer: &mut impl Observer) {
+    let seat = p.to_act;
+    p.north_controls = match seat {
+        Seat::North => p.north_controls | pits,
+        Seat::South => p.north_controls - pits,
+    };
+    observer.step(Step::Transfer { pits, to: seat });
+    for pit in pits.iter() {
+        p.pits[usize::from(pit)] += PIT_PRICE;
+        p.banks[seat] -= PIT_PRICE;
+        observer.step(Step::Place { pit, seeds: PIT_PRICE, from_bank: Some(seat) });
+    }
+}

@@ -1,0 +1,181 @@
+//! Where pits lie: the ring of a game's board, and sets of pits.
+
+use super::Seat;
+use std::fmt;
+use std::ops::{BitAnd, BitOr, BitXor, Sub};
+
+/// The most pits that any of the boards has.
+pub const MAX_PITS: usize = 20;
+
+/// Seeds of each pit by ring index; those beyond the game's ring are 0.
+pub type Pits = [u8; MAX_PITS];
+
+/// A board of two rows, numbered as a ring: South's row `0..row`, North's `row..2*row`, each from its seat's left to right.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Ring {
+    /// Pits in a row.
+    pub row: u8,
+}
+
+impl Ring {
+    /// Pits in all.
+    #[must_use]
+    pub const fn pits(self) -> u8 {
+        2 * self.row
+    }
+
+    /// The pit sown after this one.
+    #[must_use]
+    pub const fn next(self, pit: u8) -> u8 {
+        if pit + 1 == self.pits() { 0 } else { pit + 1 }
+    }
+
+    /// The pit sown before this one.
+    #[must_use]
+    pub const fn previous(self, pit: u8) -> u8 {
+        if pit == 0 { self.pits() - 1 } else { pit - 1 }
+    }
+
+    /// The pit across the board.
+    #[must_use]
+    pub const fn opposite(self, pit: u8) -> u8 {
+        self.pits() - 1 - pit
+    }
+
+    /// Whose row the pit stands in.
+    #[must_use]
+    pub const fn row_of(self, pit: u8) -> Seat {
+        if pit < self.row { Seat::South } else { Seat::North }
+    }
+
+    /// A seat's row.
+    #[must_use]
+    pub const fn row(self, seat: Seat) -> PitSet {
+        let south = (1 << self.row) - 1;
+        match seat {
+            Seat::South => PitSet(south),
+            Seat::North => PitSet(south << self.row),
+        }
+    }
+
+    /// All pits.
+    #[must_use]
+    pub const fn all(self) -> PitSet {
+        PitSet((1 << self.pits()) - 1)
+    }
+}
+
+/// A set of pits, by ring index.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub struct PitSet(u32);
+
+impl PitSet {
+    /// No pit.
+    pub const EMPTY: PitSet = PitSet(0);
+    /// Pits with this index or a higher one can't be in a set.
+    pub const CAPACITY: u8 = 32;
+
+    /// One pit.
+    ///
+    /// # Panics
+    /// When the pit is not below [`PitSet::CAPACITY`].
+    #[must_use]
+    pub const fn of(pit: u8) -> PitSet {
+        assert!(pit < PitSet::CAPACITY);
+        PitSet(1 << pit)
+    }
+
+    /// Whether the pit is in the set.
+    #[must_use]
+    #[inline]
+    pub const fn has(self, pit: u8) -> bool {
+        pit < PitSet::CAPACITY && self.0 >> pit & 1 == 1
+    }
+
+    /// How many pits.
+    #[must_use]
+    pub const fn len(self) -> u32 {
+        self.0.count_ones()
+    }
+
+    /// Whether there is none.
+    #[must_use]
+    pub const fn is_empty(self) -> bool {
+        self.0 == 0
+    }
+
+    /// The pits in ascending order.
+    pub fn iter(self) -> impl Iterator<Item = u8> + Clone {
+        let mut left = self.0;
+        std::iter::from_fn(move || {
+            let pit = left.trailing_zeros() as u8;
+            left &= left.checked_sub(1)?;
+            Some(pit)
+        })
+    }
+
+    /// The occupied pits of a board.
+    #[must_use]
+    #[inline]
+    pub fn occupied(pits: &Pits) -> PitSet {
+        let mut bits = 0;
+        for (pit, &seeds) in pits.iter().enumerate() {
+            bits |= u32::from(seeds != 0) << pit;
+        }
+        PitSet(bits)
+    }
+}
+
+impl FromIterator<u8> for PitSet {
+    fn from_iter<I: IntoIterator<Item = u8>>(pits: I) -> PitSet {
+        pits.into_iter().fold(PitSet::EMPTY, |set, pit| set | PitSet::of(pit))
+    }
+}
+
+impl BitOr for PitSet {
+    type Output = PitSet;
+    #[inline]
+    fn bitor(self, other: PitSet) -> PitSet {
+        PitSet(self.0 | other.0)
+    }
+}
+
+impl BitAnd for PitSet {
+    type Output = PitSet;
+    #[inline]
+    fn bitand(self, other: PitSet) -> PitSet {
+        PitSet(self.0 & other.0)
+    }
+}
+
+impl BitXor for PitSet {
+    type Output = PitSet;
+    #[inline]
+    fn bitxor(self, other: PitSet) -> PitSet {
+        PitSet(self.0 ^ other.0)
+    }
+}
+
+impl Sub for PitSet {
+    type Output = PitSet;
+    #[inline]
+    fn sub(self, other: PitSet) -> PitSet {
+        PitSet(self.0 & !other.0)
+    }
+}
+
+/// Indices joined by `+`, as in move text.
+impl fmt::Display for PitSet {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (n, pit) in self.iter().enumerate() {
+            write!(f, "{}{pit}", if n == 0 { "" } else { "+" })?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Debug for PitSet {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_set().entries(self.iter()).finish()
+    }
+}

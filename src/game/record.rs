@@ -1,0 +1,236 @@
+//! A game in play: a position with its history, and the guards that end games which go nowhere.
+
+use super::observer::Observer;
+use super::variant::Ply;
+use super::{BySeat, EndReason, Game, IllegalMove, Legal, Move, Phase, PitSet, Pits, Position, Rules, Seat};
+
+/// When a game that goes nowhere is ended; 0: never. See [the ruling](super#games-that-go-nowhere).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Guards {
+    /// The same position occurs this often.
+    pub repetition: u32,
+    /// So many plies in a row, answers not counted, without a capture.
+    pub quiet: u32,
+    /// The game has had this many plies.
+    pub max_plies: u32,
+}
+
+impl Guards {
+    /// No guard.
+    pub const OFF: Guards = Guards { repetition: 0, quiet: 0, max_plies: 0 };
+
+    /// The guards that a game has unless others are chosen.
+    #[must_use]
+    pub const fn of(game: Game) -> Guards {
+        let quiet = match game {
+            Game::Hoyito3 => 400,
+            Game::AliGuliMane | Game::Ayoayo | Game::Gore | Game::Kiothi => 200,
+        };
+        Guards { repetition: 3, quiet, max_plies: 2_000 }
+    }
+}
+
+/// A game in play.
+#[derive(Debug, Clone)]
+pub struct Record {
+    rules: Rules,
+    guards: Guards,
+    start: Position,
+    position: Position,
+    moves: Vec<Move>,
+    quiet: u32,
+    seen: Occurrences,
+}
+
+impl Record {
+    /// A game that begins at a position.
+    ///
+    /// # Panics
+    /// When the position is of another game than the rules.
+    #[must_use]
+    pub fn new(rules: Rules, guards: Guards, start: Position) -> Record {
+        assert_eq!(rules.game(), start.game(), "rules and position are of the same game");
+        let mut record =
+            Record { rules, guards, start, position: start, moves: Vec::new(), quiet: 0, seen: Occurrences::default() };
+        record.restart();
+        record
+    }
+
+    /// Goes back to the beginning, keeping what memory it has.
+    pub fn restart(&mut self) {
+        self.position = self.start;
+        self.moves.clear();
+        self.quiet = 0;
+        self.seen.clear();
+        self.seen.count(&self.start);
+    }
+
+    /// The rules that it is played by.
+    #[must_use]
+    pub const fn rules(&self) -> &Rules {
+        &self.rules
+    }
+
+    /// The guards in force.
+    #[must_use]
+    pub const fn guards(&self) -> Guards {
+        self.guards
+    }
+
+    /// Where it began.
+    #[must_use]
+    pub const fn start(&self) -> &Position {
+        &self.start
+    }
+
+    /// Where it stands.
+    #[must_use]
+    pub const fn position(&self) -> &Position {
+        &self.position
+    }
+
+    /// The moves so far.
+    #[must_use]
+    pub fn moves(&self) -> &[Move] {
+        &self.moves
+    }
+
+    /// Plays a move, and ends the game if a rule or a guard says so.
+    ///
+    /// # Errors
+    /// Why the move is not legal; nothing has changed then.
+    pub fn play(&mut self, mv: Move, observer: &mut impl Observer) -> Result<Ply, IllegalMove> {
+        Ok(self.play_legal(self.rules.check(&self.position, mv)?, observer))
+    }
+
+    /// What the record would be after a move, without keeping it: the position, guards included, and what the move did.
+    ///
+    /// # Errors
+    /// Why the move is not legal.
+    pub fn preview(&self, mv: Move, observer: &mut impl Observer) -> Result<(Position, Ply), IllegalMove> {
+        let mut ahead = self.clone();
+        let ply = ahead.play(mv, observer)?;
+        Ok((ahead.position, ply))
+    }
+
+    /// Plays a move that was found legal in the present position.
+    pub(super) fn play_legal(&mut self, legal: Legal, observer: &mut impl Observer) -> Ply {
+        let (position, ply) = legal.play(observer);
+        self.position = position;
+        self.moves.push(legal.mv());
+        if ply.captured > 0 {
+            self.quiet = 0;
+            if self.rules.captures_are_final() {
+                self.seen.forget();
+            }
+        } else if !matches!(legal.mv(), Move::Answer { .. }) {
+            self.quiet += 1;
+        }
+        if !self.position.is_over()
+            && let Some(reason) = self.guard()
+        {
+            self.rules.finish(&mut self.position, reason, observer);
+        }
+        ply
+    }
+
+    fn guard(&mut self) -> Option<EndReason> {
+        let reached = |limit: u32, count: u32| limit > 0 && count >= limit;
+        if self.guards.repetition > 0 && reached(self.guards.repetition, self.seen.count(&self.position)) {
+            Some(EndReason::Repetition)
+        } else if reached(self.guards.quiet, self.quiet) {
+            Some(EndReason::Quiet)
+        } else if reached(self.guards.max_plies, self.moves.len() as u32) {
+            Some(EndReason::MaxPlies)
+        } else {
+            None
+        }
+    }
+}
+
+/// What makes two positions the same for the guard `repetition`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Sameness {
+    pits: Pits,
+    banks: BySeat<u8>,
+    to_act: Seat,
+    phase: Phase,
+    north_controls: PitSet,
+    marked: PitSet,
+}
+
+impl Sameness {
+    fn of(p: &Position) -> Sameness {
+        Sameness {
+            pits: p.pits,
+            banks: p.banks,
+            to_act: p.to_act,
+            phase: p.phase,
+            north_controls: p.north_controls,
+            marked: p.marked,
+        }
+    }
+
+    /// Which chain it belongs to: different positions mostly differ in their pits.
+    fn chain(&self) -> usize {
+        let (words, _) = self.pits.as_chunks::<4>();
+        let mixed = words.iter().fold(0u32, |mixed, word| (mixed ^ u32::from_le_bytes(*word)).wrapping_mul(0x9E37_79B1));
+        (mixed >> 24) as usize
+    }
+}
+
+/// How often positions have occurred. Entries are compared whole, so that a guard never errs; they are found by chains through
+/// 256 buckets, so that long games stay cheap.
+#[derive(Debug, Clone)]
+struct Occurrences {
+    entries: Vec<Entry>,
+    /// For each bucket its newest entry's place plus one.
+    newest: [u32; 256],
+    /// Entries before this place are of the past and can't come back.
+    from: u32,
+}
+
+#[derive(Debug, Clone)]
+struct Entry {
+    what: Sameness,
+    times: u32,
+    /// The bucket's entry before this one, its place plus one.
+    older: u32,
+}
+
+impl Default for Occurrences {
+    fn default() -> Occurrences {
+        Occurrences { entries: Vec::new(), newest: [0; 256], from: 0 }
+    }
+}
+
+impl Occurrences {
+    fn clear(&mut self) {
+        self.entries.clear();
+        self.newest = [0; 256];
+        self.from = 0;
+    }
+
+    /// Leaves behind all that occurred so far.
+    fn forget(&mut self) {
+        self.from = self.entries.len() as u32;
+    }
+
+    /// Counts one more occurrence, and says how many that makes.
+    fn count(&mut self, position: &Position) -> u32 {
+        let what = Sameness::of(position);
+        let bucket = &mut self.newest[what.chain()];
+        let mut place = *bucket;
+        while place > self.from {
+            let entry = &mut self.entries[place as usize - 1];
+            if entry.what == what {
+                entry.times += 1;
+                return entry.times;
+            }
+            place = entry.older;
+        }
+        self.entries.push(Entry { what, times: 1, older: *bucket });
+        *bucket = self.entries.len() as u32;
+        1
+    }
+}

@@ -1,0 +1,280 @@
+//! Set-ups: any position that can be written down, and the judgement whether it can be played.
+
+use super::gore::{MAX_OFFER, price};
+use super::rules::with_variant;
+use super::variant::Variant;
+use super::{BySeat, EndReason, Game, MAX_PITS, Phase, PitSet, Pits, Position, Rules, Seat};
+use thiserror::Error;
+
+/// A pit as it is written in a set-up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub struct SetUpPit {
+    /// Seeds.
+    pub seeds: u16,
+    /// `^`: the seat of the other row controls it.
+    pub crossed: bool,
+    /// `*`: it is protected from capture.
+    pub marked: bool,
+    /// `x`: it is closed.
+    pub closed: bool,
+}
+
+/// A position as it is written: anything that [the notation](super::text) can say, whether or not it makes sense.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SetUp {
+    /// The game.
+    pub game: Game,
+    /// Pits of each row, from the seat's left to its right.
+    pub rows: BySeat<Vec<SetUpPit>>,
+    /// Captured seeds.
+    pub banks: BySeat<u16>,
+    /// Who must act.
+    pub to_act: Seat,
+    /// What must be decided.
+    pub phase: Phase,
+    /// Ayoayo: who made the last sowing.
+    pub last_sower: Option<Seat>,
+    /// Hoyito III: who is given the last four seeds.
+    pub heir: Option<Seat>,
+    /// Goré: who has declined an offer.
+    pub refused: BySeat<bool>,
+}
+
+/// Why a set-up can't be played.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+pub enum SetUpFault {
+    /// It is of another game than the rules.
+    #[error("the position is of {}, and the game is {}", .found.id(), .expected.id())]
+    OtherGame {
+        /// The position's.
+        found: Game,
+        /// The rules'.
+        expected: Game,
+    },
+    /// A row has too few or too many pits.
+    #[error("{seat}'s row has {found} pits and must have {expected}")]
+    RowLength {
+        /// Whose row.
+        seat: Seat,
+        /// Pits written.
+        found: usize,
+        /// Pits of the board.
+        expected: u8,
+    },
+    /// Seeds have been lost or added.
+    #[error("board and banks hold {found} seeds together and must hold {expected}")]
+    SeedTotal {
+        /// Seeds written.
+        found: u32,
+        /// Seeds of the game.
+        expected: u32,
+    },
+    /// Only Goré has pits in the other seat's control.
+    #[error("{}'s pits can't change controller; leave ^ out", .game.title())]
+    NoTrades {
+        /// The game.
+        game: Game,
+    },
+    /// Only Kiothi has protected pits.
+    #[error("{} has no marked pits; leave * out", .game.title())]
+    NoMarks {
+        /// The game.
+        game: Game,
+    },
+    /// Only Ali Guli Mane has closed pits.
+    #[error("{} has no closed pits; leave x out", .game.title())]
+    NoClosedPits {
+        /// The game.
+        game: Game,
+    },
+    /// The game has no such phase or no such end.
+    #[error("{} has no such phase", .game.title())]
+    NoSuchPhase {
+        /// The game.
+        game: Game,
+    },
+    /// Only Ayoayo needs to know who sowed last.
+    #[error("{} does not need to know who sowed last; leave last= out", .game.title())]
+    NoLastSower {
+        /// The game.
+        game: Game,
+    },
+    /// Only Hoyito III has an heir.
+    #[error("{} has no heir; leave heir= out", .game.title())]
+    NoHeir {
+        /// The game.
+        game: Game,
+    },
+    /// Only Goré has offers to refuse.
+    #[error("{} has no offers to refuse; leave refused= out", .game.title())]
+    NoRefusals {
+        /// The game.
+        game: Game,
+    },
+    /// Pits are marked once the openings are made, and only occupied ones.
+    #[error("pit {pit} can't be marked: only occupied pits are, and only after the openings")]
+    MarkOutOfPlace {
+        /// The pit.
+        pit: u8,
+    },
+    /// An opening empties two pits.
+    #[error("{seat} must redistribute two occupied pits of its row and has {occupied}")]
+    TooFewToRedistribute {
+        /// Who must act.
+        seat: Seat,
+        /// Occupied pits of its row.
+        occupied: u32,
+    },
+    /// A second sowing needs something to sow.
+    #[error("{seat} has nothing to sow, so that there is no second sowing")]
+    NothingForBonus {
+        /// Who must act.
+        seat: Seat,
+    },
+    /// In Goré each seat keeps a pit.
+    #[error("{seat} controls no pit and must control at least one")]
+    ControlsNoPit {
+        /// The seat.
+        seat: Seat,
+    },
+    /// The pits on offer are not one to three of the offering seat's, or it would keep none.
+    #[error("{seat} can't offer these pits: an offer is one to three pits that its maker controls, and not all of them")]
+    OfferImpossible {
+        /// Who would have offered.
+        seat: Seat,
+    },
+    /// The pits on offer can't be paid for.
+    #[error("the offer costs {price} seeds, and {payer} has {bank} in its bank")]
+    OfferNotAffordable {
+        /// Seeds to pay.
+        price: u8,
+        /// Seeds there are.
+        bank: u16,
+        /// Who would pay.
+        payer: Seat,
+    },
+    /// The game has ended, but the phase does not say so.
+    #[error("by the rules the game has ended here ({})", .reason.name())]
+    HasEnded {
+        /// By this rule.
+        reason: EndReason,
+    },
+    /// The game is said to be over, and seeds that go to a bank are still on the board.
+    #[error("the game is over, but {seeds} seeds are still on the board and not in a bank")]
+    NotHandedOut {
+        /// Seeds on the board.
+        seeds: u32,
+    },
+}
+
+impl SetUp {
+    /// The position, if it can be played by these rules.
+    ///
+    /// # Errors
+    /// All faults at once.
+    pub fn position(&self, rules: &Rules) -> Result<Position, Vec<SetUpFault>> {
+        let mut faults = self.shape_faults(rules);
+        if !faults.is_empty() {
+            return Err(faults);
+        }
+        let position = self.assemble();
+        let own = position.occupied() & position.controlled(self.to_act);
+        match self.phase {
+            Phase::Open1 | Phase::Open2 if own.len() < super::opening::EMPTIED => {
+                faults.push(SetUpFault::TooFewToRedistribute { seat: self.to_act, occupied: own.len() });
+            }
+            Phase::Bonus if own.is_empty() => faults.push(SetUpFault::NothingForBonus { seat: self.to_act }),
+            Phase::Answer(pits) => faults.extend(offer_faults(&position, pits)),
+            Phase::Over(_) => faults.extend(not_handed_out(rules, &position)),
+            Phase::Sow | Phase::Open1 | Phase::Open2 | Phase::Bonus => {}
+        }
+        let before_opening = matches!(self.phase, Phase::Open1 | Phase::Open2);
+        let unmarkable = if before_opening { PitSet::EMPTY } else { position.occupied() };
+        faults.extend((position.marked - unmarkable).iter().map(|pit| SetUpFault::MarkOutOfPlace { pit }));
+        for seat in Seat::BOTH {
+            if position.controlled(seat).is_empty() {
+                faults.push(SetUpFault::ControlsNoPit { seat });
+            }
+        }
+        if matches!(self.phase, Phase::Sow | Phase::Answer(_)) {
+            let end = with_variant!(rules, variant => variant.end(&position));
+            faults.extend(end.map(|reason| SetUpFault::HasEnded { reason }));
+        }
+        if faults.is_empty() { Ok(position) } else { Err(faults) }
+    }
+
+    /// What can be said before there is a board.
+    fn shape_faults(&self, rules: &Rules) -> Vec<SetUpFault> {
+        let game = self.game;
+        let mut faults = Vec::new();
+        if game != rules.game() {
+            return vec![SetUpFault::OtherGame { found: game, expected: rules.game() }];
+        }
+        for seat in Seat::BOTH {
+            let (found, expected) = (self.rows[seat].len(), game.ring().row);
+            if found != usize::from(expected) {
+                faults.push(SetUpFault::RowLength { seat, found, expected });
+            }
+        }
+        let pits = || Seat::BOTH.iter().flat_map(|&seat| &self.rows[seat]);
+        let banks = Seat::BOTH.map(|seat| u32::from(self.banks[seat])).iter().sum::<u32>();
+        let found = pits().map(|pit| u32::from(pit.seeds)).sum::<u32>() + banks;
+        let expected = rules.start().on_board();
+        let mut fault_if = |wrong: bool, fault: SetUpFault| faults.extend(wrong.then_some(fault));
+        fault_if(found != expected, SetUpFault::SeedTotal { found, expected });
+        fault_if(game != Game::Gore && pits().any(|pit| pit.crossed), SetUpFault::NoTrades { game });
+        fault_if(game != Game::Kiothi && pits().any(|pit| pit.marked), SetUpFault::NoMarks { game });
+        fault_if(game != Game::AliGuliMane && pits().any(|pit| pit.closed), SetUpFault::NoClosedPits { game });
+        fault_if(!game.has_phase(self.phase), SetUpFault::NoSuchPhase { game });
+        fault_if(game != Game::Ayoayo && self.last_sower.is_some(), SetUpFault::NoLastSower { game });
+        fault_if(game != Game::Hoyito3 && self.heir.is_some(), SetUpFault::NoHeir { game });
+        let refused = Seat::BOTH.iter().any(|&seat| self.refused[seat]);
+        fault_if(game != Game::Gore && refused, SetUpFault::NoRefusals { game });
+        faults
+    }
+
+    /// The board, now that its shape is right.
+    fn assemble(&self) -> Position {
+        let ring = self.game.ring();
+        let mut pits: Pits = [0; MAX_PITS];
+        let mut crossed = PitSet::EMPTY;
+        let mut marked = PitSet::EMPTY;
+        let mut closed = PitSet::EMPTY;
+        for (index, pit) in (0..).zip(self.rows[Seat::South].iter().chain(&self.rows[Seat::North])) {
+            let this = |so: bool| if so { PitSet::of(index) } else { PitSet::EMPTY };
+            pits[usize::from(index)] = pit.seeds as u8;
+            crossed = crossed | this(pit.crossed);
+            marked = marked | this(pit.marked);
+            closed = closed | this(pit.closed);
+        }
+        Position {
+            banks: BySeat::new(self.banks[Seat::South] as u8, self.banks[Seat::North] as u8),
+            north_controls: ring.row(Seat::North) ^ crossed,
+            marked,
+            closed,
+            last_sower: self.last_sower,
+            heir: self.heir,
+            refused: self.refused,
+            ..Position::new(self.game, pits, self.to_act, self.phase)
+        }
+    }
+}
+
+fn offer_faults(position: &Position, pits: PitSet) -> Vec<SetUpFault> {
+    let (payer, seat) = (position.to_act, position.to_act.other());
+    let own = position.controlled(seat);
+    if pits.is_empty() || pits.len() > MAX_OFFER || !(pits - own).is_empty() || pits == own {
+        return vec![SetUpFault::OfferImpossible { seat }];
+    }
+    let (price, bank) = (price(pits), u16::from(position.banks[payer]));
+    if u16::from(price) > bank { vec![SetUpFault::OfferNotAffordable { price, bank, payer }] } else { Vec::new() }
+}
+
+/// A position that is over must be as the end leaves it.
+fn not_handed_out(rules: &Rules, position: &Position) -> Option<SetUpFault> {
+    let Phase::Over(reason) = position.phase else { return None };
+    let mut swept = *position;
+    rules.finish(&mut swept, reason, &mut ());
+    let seeds = position.on_board() - swept.on_board();
+    (seeds > 0).then_some(SetUpFault::NotHandedOut { seeds })
+}

@@ -1,0 +1,374 @@
+//! Positions and moves as text, short enough to type and lossless for play.
+#![doc = include_str!("pages/notation.md")]
+
+use super::setup::{SetUp, SetUpPit};
+use super::{BySeat, EndReason, Game, MAX_PITS, Move, Phase, PitSet, Position, Redistribution, Seat};
+use std::fmt;
+use std::str::FromStr;
+use thiserror::Error;
+
+/// Longer text than this is not read, in bytes. The longest position that a board allows takes about 130.
+pub const MAX_TEXT: usize = 400;
+
+/// Text that is no position or no move.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+#[error("at character {at}: expected {expected}")]
+pub struct TextError {
+    /// Where it went wrong, from 1.
+    pub at: usize,
+    /// What should have stood there.
+    pub expected: &'static str,
+}
+
+/// A place in a text, with the small readers that both notations are made of.
+#[derive(Clone, Copy)]
+struct Reader<'a> {
+    text: &'a str,
+    at: usize,
+}
+
+impl<'a> Reader<'a> {
+    fn new(text: &'a str) -> Result<Reader<'a>, TextError> {
+        let reader = Reader { text, at: 0 };
+        if text.len() > MAX_TEXT { Err(TextError { at: MAX_TEXT + 1, expected: "the end of the text" }) } else { Ok(reader) }
+    }
+
+    fn rest(&self) -> &'a str {
+        &self.text[self.at..]
+    }
+
+    fn error<T>(&self, expected: &'static str) -> Result<T, TextError> {
+        Err(TextError { at: self.text[..self.at].chars().count() + 1, expected })
+    }
+
+    fn skip_blanks(&mut self) {
+        let rest = self.rest();
+        self.at += rest.len() - rest.trim_start_matches([' ', '\t']).len();
+    }
+
+    /// Takes this text if it comes next.
+    fn take(&mut self, token: &str) -> bool {
+        let there = self.rest().starts_with(token);
+        if there {
+            self.at += token.len();
+        }
+        there
+    }
+
+    fn expect(&mut self, token: &str, expected: &'static str) -> Result<(), TextError> {
+        if self.take(token) { Ok(()) } else { self.error(expected) }
+    }
+
+    /// A word of letters, digits and underscores; empty if none comes next.
+    fn word(&mut self) -> &'a str {
+        let rest = self.rest();
+        let end = rest.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(rest.len());
+        self.at += end;
+        &rest[..end]
+    }
+
+    fn number(&mut self, expected: &'static str) -> Result<u16, TextError> {
+        let rest = self.rest();
+        let digits = &rest[..rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len())];
+        match digits.parse() {
+            Ok(number) if digits.len() <= 4 => {
+                self.at += digits.len();
+                Ok(number)
+            }
+            _ => self.error(expected),
+        }
+    }
+
+    fn small(&mut self, expected: &'static str) -> Result<u8, TextError> {
+        let before = *self;
+        u8::try_from(self.number(expected)?).or_else(|_| before.error(expected))
+    }
+
+    fn seat(&mut self) -> Result<Seat, TextError> {
+        match self.rest().chars().next().and_then(Seat::from_letter) {
+            Some(seat) => {
+                self.at += 1;
+                Ok(seat)
+            }
+            None => self.error("a seat, S or N"),
+        }
+    }
+
+    /// Different pits joined by `+`, blanks around them allowed.
+    fn pits(&mut self) -> Result<PitSet, TextError> {
+        let mut set = PitSet::EMPTY;
+        loop {
+            self.skip_blanks();
+            let before = *self;
+            let pit = self.small("the index of a pit")?;
+            if pit >= PitSet::CAPACITY || set.has(pit) {
+                return before.error("the index of a pit that is not named yet");
+            }
+            set = set | PitSet::of(pit);
+            self.skip_blanks();
+            if !self.take("+") {
+                return Ok(set);
+            }
+        }
+    }
+
+    /// At least one blank between fields.
+    fn gap(&mut self, expected: &'static str) -> Result<(), TextError> {
+        let before = self.at;
+        self.skip_blanks();
+        if self.at == before { self.error(expected) } else { Ok(()) }
+    }
+
+    fn end(&mut self, expected: &'static str) -> Result<(), TextError> {
+        self.skip_blanks();
+        if self.rest().is_empty() { Ok(()) } else { self.error(expected) }
+    }
+}
+
+/// Reads a position; see the [module](self).
+impl FromStr for SetUp {
+    type Err = TextError;
+
+    fn from_str(text: &str) -> Result<SetUp, TextError> {
+        let mut reader = Reader::new(text)?;
+        reader.skip_blanks();
+        let before = reader;
+        let Some(game) = Game::from_id(reader.word()) else {
+            return before.error("a game: ali_guli_mane, ayoayo, gore, hoyito3 or kiothi");
+        };
+        reader.gap("a blank, then the pits")?;
+        let south = row(&mut reader)?;
+        reader.expect("/", "another pit (,) or North's row (/)")?;
+        let north = row(&mut reader)?;
+        reader.gap("another pit (,) or a blank, then the banks")?;
+        let south_bank = reader.number("South's bank")?;
+        reader.expect("-", "- and North's bank")?;
+        let north_bank = reader.number("North's bank")?;
+        reader.gap("a blank, then the seat to act")?;
+        let to_act = reader.seat()?;
+        reader.gap("a blank, then the phase")?;
+        let phase = phase(&mut reader)?;
+        let mut set_up = SetUp {
+            game,
+            rows: BySeat::new(south, north),
+            banks: BySeat::new(south_bank, north_bank),
+            to_act,
+            phase,
+            last_sower: None,
+            heir: None,
+            refused: BySeat::default(),
+        };
+        while key(&mut reader, &mut set_up)? {}
+        reader.end("last=, heir=, refused= (each once) or the end of the text")?;
+        Ok(set_up)
+    }
+}
+
+fn row(reader: &mut Reader) -> Result<Vec<SetUpPit>, TextError> {
+    let mut pits = Vec::with_capacity(MAX_PITS / 2);
+    loop {
+        let mut pit = SetUpPit::default();
+        if reader.take("x") {
+            pit.closed = true;
+        } else {
+            pit.seeds = reader.number("the seeds of a pit, or x")?;
+            pit.crossed = reader.take("^");
+            pit.marked = reader.take("*");
+        }
+        pits.push(pit);
+        if !reader.take(",") {
+            return Ok(pits);
+        }
+    }
+}
+
+fn phase(reader: &mut Reader) -> Result<Phase, TextError> {
+    let before = *reader;
+    match reader.word() {
+        "sow" => Ok(Phase::Sow),
+        "open1" => Ok(Phase::Open1),
+        "open2" => Ok(Phase::Open2),
+        "bonus" => Ok(Phase::Bonus),
+        "answer" => {
+            reader.expect(":", ": and the pits on offer")?;
+            reader.pits().map(Phase::Answer)
+        }
+        "over" => {
+            reader.expect(":", ": and how the game ended")?;
+            let before = *reader;
+            let name = reader.word();
+            match EndReason::ALL.into_iter().find(|reason| reason.name() == name) {
+                Some(reason) => Ok(Phase::Over(reason)),
+                None => before.error("how the game ended, such as no_move"),
+            }
+        }
+        _ => before.error("a phase: sow, open1, open2, bonus, answer:PITS or over:REASON"),
+    }
+}
+
+/// Reads one `KEY=VALUE` if there is one that was not read yet.
+fn key(reader: &mut Reader, set_up: &mut SetUp) -> Result<bool, TextError> {
+    let mut ahead = *reader;
+    ahead.skip_blanks();
+    let blank = ahead.at > reader.at || reader.text[..reader.at].ends_with([' ', '\t']);
+    if !blank {
+        return Ok(false);
+    }
+    if set_up.last_sower.is_none() && ahead.take("last=") {
+        set_up.last_sower = Some(ahead.seat()?);
+    } else if set_up.heir.is_none() && ahead.take("heir=") {
+        set_up.heir = Some(ahead.seat()?);
+    } else if set_up.refused == BySeat::default() && ahead.take("refused=") {
+        let first = ahead.seat()?;
+        set_up.refused[first] = true;
+        if let Some(second) = ahead.rest().chars().next().and_then(Seat::from_letter).filter(|&second| second != first) {
+            ahead.at += 1;
+            set_up.refused[second] = true;
+        }
+    } else {
+        return Ok(false);
+    }
+    *reader = ahead;
+    Ok(true)
+}
+
+impl fmt::Display for Position {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let ring = self.ring();
+        write!(f, "{} ", self.game.id())?;
+        for pit in 0..ring.pits() {
+            let separator = if pit == 0 {
+                ""
+            } else if pit == ring.row {
+                "/"
+            } else {
+                ","
+            };
+            f.write_str(separator)?;
+            if self.closed.has(pit) {
+                f.write_str("x")?;
+                continue;
+            }
+            write!(f, "{}", self.seeds(pit))?;
+            if self.controller(pit) != ring.row_of(pit) {
+                f.write_str("^")?;
+            }
+            if self.marked.has(pit) {
+                f.write_str("*")?;
+            }
+        }
+        write!(f, " {}-{} {} {}", self.banks[Seat::South], self.banks[Seat::North], self.to_act.letter(), self.phase)?;
+        if let Some(seat) = self.last_sower {
+            write!(f, " last={}", seat.letter())?;
+        }
+        if let Some(seat) = self.heir {
+            write!(f, " heir={}", seat.letter())?;
+        }
+        match (self.refused[Seat::South], self.refused[Seat::North]) {
+            (true, true) => f.write_str(" refused=SN"),
+            (true, false) => f.write_str(" refused=S"),
+            (false, true) => f.write_str(" refused=N"),
+            (false, false) => Ok(()),
+        }
+    }
+}
+
+impl fmt::Display for Phase {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Phase::Sow => f.write_str("sow"),
+            Phase::Open1 => f.write_str("open1"),
+            Phase::Open2 => f.write_str("open2"),
+            Phase::Bonus => f.write_str("bonus"),
+            Phase::Answer(pits) => write!(f, "answer:{pits}"),
+            Phase::Over(reason) => write!(f, "over:{}", reason.name()),
+        }
+    }
+}
+
+/// Reads a move; see the [module](self).
+impl FromStr for Move {
+    type Err = TextError;
+
+    fn from_str(text: &str) -> Result<Move, TextError> {
+        const EXPECTED: &str = "a move: PIT, PITxSEEDS, PIT+PIT>PIT:SEEDS,..., offer PITS, accept, decline or pass";
+        let mut reader = Reader::new(text)?;
+        reader.skip_blanks();
+        if !reader.rest().starts_with(|c: char| c.is_ascii_digit()) {
+            let before = reader;
+            let mv = match reader.word() {
+                "accept" => Move::Answer { accept: true },
+                "decline" => Move::Answer { accept: false },
+                "pass" => Move::Pass,
+                "offer" => {
+                    reader.gap("a blank, then the pits on offer")?;
+                    Move::Offer(reader.pits()?)
+                }
+                _ => return before.error(EXPECTED),
+            };
+            reader.end("the end of the move")?;
+            return Ok(mv);
+        }
+        let mut ahead = reader;
+        let pit = ahead.small("the index of a pit")?;
+        ahead.skip_blanks();
+        if ahead.take("x") {
+            ahead.skip_blanks();
+            let seeds = ahead.small("the number of seeds")?;
+            ahead.end("the end of the move")?;
+            return Ok(Move::Sow { pit, seeds: Some(seeds) });
+        }
+        if ahead.rest().is_empty() {
+            return Ok(Move::sow(pit));
+        }
+        let emptied = reader.pits()?;
+        reader.expect(">", "x and a number of seeds, + and another pit, > and placements, or the end of the move")?;
+        let placed = placements(&mut reader)?;
+        reader.end("another placement (,) or the end of the move")?;
+        Ok(Move::Redistribute(Redistribution { emptied, placed }))
+    }
+}
+
+/// `PIT:SEEDS` separated by commas, each pit once.
+fn placements(reader: &mut Reader) -> Result<[u8; MAX_PITS], TextError> {
+    let mut placed = [0; MAX_PITS];
+    let mut named = PitSet::EMPTY;
+    loop {
+        reader.skip_blanks();
+        let before = *reader;
+        let pit = reader.small("the index of a pit")?;
+        if usize::from(pit) >= MAX_PITS || named.has(pit) {
+            return before.error("the index of a pit, 0 to 19, that is not named yet");
+        }
+        named = named | PitSet::of(pit);
+        reader.skip_blanks();
+        reader.expect(":", ": and the number of seeds")?;
+        reader.skip_blanks();
+        placed[usize::from(pit)] = reader.small("the number of seeds")?;
+        reader.skip_blanks();
+        if !reader.take(",") {
+            return Ok(placed);
+        }
+    }
+}
+
+impl fmt::Display for Move {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Move::Sow { pit, seeds: None } => write!(f, "{pit}"),
+            Move::Sow { pit, seeds: Some(seeds) } => write!(f, "{pit}x{seeds}"),
+            Move::Redistribute(redistribution) => {
+                write!(f, "{}>", redistribution.emptied)?;
+                let placed = redistribution.placed.iter().enumerate().filter(|(_, seeds)| **seeds > 0);
+                for (n, (pit, seeds)) in placed.enumerate() {
+                    write!(f, "{}{pit}:{seeds}", if n == 0 { "" } else { "," })?;
+                }
+                Ok(())
+            }
+            Move::Offer(pits) => write!(f, "offer {pits}"),
+            Move::Answer { accept: true } => f.write_str("accept"),
+            Move::Answer { accept: false } => f.write_str("decline"),
+            Move::Pass => f.write_str("pass"),
+        }
+    }
+}
