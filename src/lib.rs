@@ -4,4 +4,8 @@
 
 pub mod game;
 #[cfg(feature = "server")]
+pub mod service;
+#[cfg(feature = "server")]
+pub mod session;
+#[cfg(feature = "server")]
 pub mod store;

@@ -240,7 +240,7 @@ impl Kiothi {
             return Some(0);
         }
         let captured = p.capture(opposite, observer) + p.capture(last, observer);
-        let bonus = if last % RING.row == 0 { self.take_bonus(p, opposite, observer) } else { 0 };
+        let bonus = if last.is_multiple_of(RING.row) { self.take_bonus(p, opposite, observer) } else { 0 };
         Some(captured + bonus)
     }
 

@@ -40,7 +40,7 @@ pub use opening::RedistributionFamily;
 pub use options::{OptionFault, OptionSpec};
 pub use pits::{MAX_PITS, PitSet, Pits, Ring};
 pub use position::{EndReason, Outcome, Phase, Position};
-pub use record::{Guards, Record};
+pub use record::{Ahead, Guards, Record};
 pub use rules::{Legal, Rules};
 pub use seat::{BySeat, Seat};
 pub use setup::{SetUp, SetUpFault, SetUpPit};

@@ -2,7 +2,7 @@
 
 use super::observer::Observer;
 use super::variant::Ply;
-use super::{BySeat, EndReason, Game, IllegalMove, Legal, Move, Phase, PitSet, Pits, Position, Rules, Seat};
+use super::{BySeat, EndReason, Game, IllegalMove, Move, Phase, PitSet, Pits, Position, Rules, Seat};
 
 /// When a game that goes nowhere is ended; 0: never. See [the ruling](super#games-that-go-nowhere).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -100,52 +100,69 @@ impl Record {
     /// # Errors
     /// Why the move is not legal; nothing has changed then.
     pub fn play(&mut self, mv: Move, observer: &mut impl Observer) -> Result<Ply, IllegalMove> {
-        Ok(self.play_legal(self.rules.check(&self.position, mv)?, observer))
+        let ahead = self.preview(mv, observer)?;
+        self.position = ahead.position;
+        self.moves.push(ahead.mv);
+        self.quiet = self.quiet_after(ahead.mv, ahead.ply);
+        if ahead.ply.captured > 0 && self.rules.captures_are_final() {
+            self.seen.forget();
+        }
+        if !ahead.position.is_over() {
+            self.seen.count(&ahead.position);
+        }
+        Ok(ahead.ply)
     }
 
-    /// What the record would be after a move, without keeping it: the position, guards included, and what the move did.
+    /// What a move would lead to, guards included.
     ///
     /// # Errors
     /// Why the move is not legal.
-    pub fn preview(&self, mv: Move, observer: &mut impl Observer) -> Result<(Position, Ply), IllegalMove> {
-        let mut ahead = self.clone();
-        let ply = ahead.play(mv, observer)?;
-        Ok((ahead.position, ply))
-    }
-
-    /// Plays a move that was found legal in the present position.
-    pub(super) fn play_legal(&mut self, legal: Legal, observer: &mut impl Observer) -> Ply {
-        let (position, ply) = legal.play(observer);
-        self.position = position;
-        self.moves.push(legal.mv());
-        if ply.captured > 0 {
-            self.quiet = 0;
-            if self.rules.captures_are_final() {
-                self.seen.forget();
-            }
-        } else if !matches!(legal.mv(), Move::Answer { .. }) {
-            self.quiet += 1;
-        }
-        if !self.position.is_over()
-            && let Some(reason) = self.guard()
+    pub fn preview(&self, mv: Move, observer: &mut impl Observer) -> Result<Ahead, IllegalMove> {
+        let legal = self.rules.check(&self.position, mv)?;
+        let (mut position, ply) = legal.play(observer);
+        let mv = legal.mv();
+        if !position.is_over()
+            && let Some(reason) = self.guard(mv, ply, &position)
         {
-            self.rules.finish(&mut self.position, reason, observer);
+            self.rules.finish(&mut position, reason, observer);
         }
-        ply
+        Ok(Ahead { mv, position, ply })
     }
 
-    fn guard(&mut self) -> Option<EndReason> {
+    /// The guard that ends the game after a move that led to this position.
+    fn guard(&self, mv: Move, ply: Ply, position: &Position) -> Option<EndReason> {
         let reached = |limit: u32, count: u32| limit > 0 && count >= limit;
-        if self.guards.repetition > 0 && reached(self.guards.repetition, self.seen.count(&self.position)) {
+        let is_new = ply.captured > 0 && self.rules.captures_are_final();
+        let times = || if is_new { 1 } else { self.seen.times(position) + 1 };
+        if self.guards.repetition > 0 && reached(self.guards.repetition, times()) {
             Some(EndReason::Repetition)
-        } else if reached(self.guards.quiet, self.quiet) {
+        } else if reached(self.guards.quiet, self.quiet_after(mv, ply)) {
             Some(EndReason::Quiet)
-        } else if reached(self.guards.max_plies, self.moves.len() as u32) {
+        } else if reached(self.guards.max_plies, self.moves.len() as u32 + 1) {
             Some(EndReason::MaxPlies)
         } else {
             None
         }
     }
+
+    fn quiet_after(&self, mv: Move, ply: Ply) -> u32 {
+        match mv {
+            _ if ply.captured > 0 => 0,
+            Move::Answer { .. } => self.quiet,
+            _ => self.quiet + 1,
+        }
+    }
+}
+
+/// Where a move leads.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Ahead {
+    /// The move in its canonical form.
+    pub mv: Move,
+    /// The position after it.
+    pub position: Position,
+    /// What else it does.
+    pub ply: Ply,
 }
 
 /// What makes two positions the same for the guard `repetition`.
@@ -216,21 +233,33 @@ impl Occurrences {
         self.from = self.entries.len() as u32;
     }
 
-    /// Counts one more occurrence, and says how many that makes.
-    fn count(&mut self, position: &Position) -> u32 {
+    /// How often a position has occurred.
+    fn times(&self, position: &Position) -> u32 {
         let what = Sameness::of(position);
-        let bucket = &mut self.newest[what.chain()];
-        let mut place = *bucket;
+        self.find(&what).map_or(0, |place| self.entries[place].times)
+    }
+
+    /// Counts one more occurrence.
+    fn count(&mut self, position: &Position) {
+        let what = Sameness::of(position);
+        if let Some(place) = self.find(&what) {
+            self.entries[place].times += 1;
+            return;
+        }
+        let newest = &mut self.newest[what.chain()];
+        self.entries.push(Entry { what, times: 1, older: *newest });
+        *newest = self.entries.len() as u32;
+    }
+
+    fn find(&self, what: &Sameness) -> Option<usize> {
+        let mut place = self.newest[what.chain()];
         while place > self.from {
-            let entry = &mut self.entries[place as usize - 1];
-            if entry.what == what {
-                entry.times += 1;
-                return entry.times;
+            let entry = &self.entries[place as usize - 1];
+            if entry.what == *what {
+                return Some(place as usize - 1);
             }
             place = entry.older;
         }
-        self.entries.push(Entry { what, times: 1, older: *bucket });
-        *bucket = self.entries.len() as u32;
-        1
+        None
     }
 }

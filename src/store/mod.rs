@@ -8,12 +8,11 @@
 
 pub mod sqlite;
 
+pub use crate::session::{Micros, State};
+
 use async_trait::async_trait;
 use std::collections::BTreeMap;
 use tokio::sync::watch;
-
-/// Microseconds since 1970-01-01 00:00 UTC.
-pub type Micros = i64;
 
 /// What makes a repeated request recognisable: the caller's id, and a digest of what it asked for.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -22,17 +21,6 @@ pub struct Request {
     pub id: String,
     /// Digest of the request's content, so that an id used again for something else is noticed.
     pub digest: [u8; 32],
-}
-
-/// Whether a session is being played, has a result, or ended without one.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum State {
-    /// Being played.
-    Active,
-    /// Played to a result.
-    Finished,
-    /// Ended without one.
-    Aborted,
 }
 
 /// An event as it is stored.

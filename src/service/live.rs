@@ -1,0 +1,139 @@
+//! Sessions in memory: each with a lock, the most recently used kept.
+
+use super::{ServiceError, Sessions};
+use crate::session::{Event, Session};
+use crate::store::{Request, StoredEvent};
+use lru::LruCache;
+use std::collections::HashMap;
+use std::num::NonZeroUsize;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// A session in memory, and the requests that made it what it is.
+pub(super) struct Live {
+    pub(super) session: Session,
+    requests: HashMap<String, Answered>,
+}
+
+/// A request that was answered, by the versions of its events.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Answered {
+    pub(super) digest: [u8; 32],
+    pub(super) first: u32,
+    pub(super) last: u32,
+}
+
+impl Live {
+    /// The answer that a request was given.
+    pub(super) fn answered(&self, request_id: &str) -> Option<Answered> {
+        self.requests.get(request_id).copied()
+    }
+
+    /// Takes in an event that is stored.
+    pub(super) fn take_in(&mut self, event: &Event, time: i64, request: Option<&Request>) -> Result<(), ServiceError> {
+        let evolved = self.session.evolve(event, time);
+        evolved.map_err(|divergence| ServiceError::diverged(self.session.id(), &divergence))?;
+        self.remember(request, self.session.version());
+        Ok(())
+    }
+
+    fn remember(&mut self, request: Option<&Request>, version: u32) {
+        if let Some(request) = request {
+            let new = Answered { digest: request.digest, first: version, last: version };
+            self.requests.entry(request.id.clone()).or_insert(new).last = version;
+        }
+    }
+}
+
+/// A session's place in memory. The lock is held while a command is decided and stored; empty: the store must be read.
+pub(super) type Slot = Arc<tokio::sync::Mutex<Option<Live>>>;
+
+/// The most recently used slots. One that is dropped here while somebody holds it does no harm: the store's version check
+/// tells the two holders of a session apart.
+pub(super) struct Slots(Mutex<LruCache<String, Slot>>);
+
+impl Slots {
+    pub(super) fn new(capacity: usize) -> Slots {
+        Slots(Mutex::new(LruCache::new(NonZeroUsize::new(capacity).unwrap_or(NonZeroUsize::MIN))))
+    }
+
+    pub(super) fn get(&self, session_id: &str) -> Slot {
+        let mut slots = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(slot) = slots.get(session_id) {
+            return slot.clone();
+        }
+        let slot = Slot::default();
+        slots.put(session_id.to_owned(), slot.clone());
+        slot
+    }
+
+    /// Forgets a session that is not there.
+    pub(super) fn forget(&self, session_id: &str) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).pop(session_id);
+    }
+}
+
+/// Events that are read from the store at a time.
+const PAGE: usize = 1_000;
+
+impl Sessions {
+    /// Looks at a session as it stands.
+    ///
+    /// # Errors
+    /// When it is not there or can't be read.
+    pub async fn look<T>(&self, session_id: &str, look: impl FnOnce(&Session) -> T) -> Result<T, ServiceError> {
+        let slot = self.slots.get(session_id);
+        let mut slot = slot.lock().await;
+        Ok(look(&self.fill(session_id, &mut slot).await?.session))
+    }
+
+    /// The session of a slot, read from the store if it must be.
+    pub(super) async fn fill<'a>(&self, session_id: &str, slot: &'a mut Option<Live>) -> Result<&'a mut Live, ServiceError> {
+        if slot.is_none() {
+            match self.load(session_id, u32::MAX).await {
+                Ok(live) => *slot = Some(live),
+                Err(error) => {
+                    self.slots.forget(session_id);
+                    return Err(error);
+                }
+            }
+        }
+        slot.as_mut().ok_or(ServiceError::NotFound)
+    }
+
+    /// Reads a session as it was at a version, or as it is now if it has not come that far.
+    pub(super) async fn load(&self, session_id: &str, version: u32) -> Result<Live, ServiceError> {
+        let mut live: Option<Live> = None;
+        loop {
+            let after = live.as_ref().map_or(0, |live| live.session.version());
+            let limit = PAGE.min((version - after) as usize);
+            let events = self.store.read(session_id, after, limit).await?.ok_or(ServiceError::NotFound)?;
+            let last_page = events.len() < PAGE;
+            for event in &events {
+                live = Some(append(session_id, live, event)?);
+            }
+            if last_page {
+                return live.ok_or_else(|| ServiceError::damaged(session_id, "it has no events"));
+            }
+        }
+    }
+}
+
+/// The session with one more stored event.
+fn append(session_id: &str, live: Option<Live>, stored: &StoredEvent) -> Result<Live, ServiceError> {
+    let event = read_event(session_id, stored)?;
+    let mut live = match (live, &event) {
+        (None, Event::Created(created)) => {
+            let session = Session::new(session_id.to_owned(), created, stored.time)
+                .map_err(|divergence| ServiceError::diverged(session_id, &divergence))?;
+            return Ok(Live { session, requests: HashMap::new() });
+        }
+        (None, _) => return Err(ServiceError::damaged(session_id, "its first event does not make it")),
+        (Some(live), _) => live,
+    };
+    live.take_in(&event, stored.time, stored.request.as_ref())?;
+    Ok(live)
+}
+
+pub(super) fn read_event(session_id: &str, stored: &StoredEvent) -> Result<Event, ServiceError> {
+    Event::from_json(&stored.body).map_err(|why| ServiceError::damaged(session_id, format!("event {}: {why}", stored.seq)))
+}

@@ -1,0 +1,42 @@
+//! Running sessions: commands are decided, stored, and only then answered.
+//!
+//! A reply means that its events are durable. Between a decision and its events' durability nobody else may decide on the same
+//! session, so that every session has a [`slot`](live) with a lock. What a slot holds is only a copy: the store alone
+//! says what happened, and an append that finds another version there makes the slot read again.
+
+mod clock;
+mod commands;
+mod compute;
+mod create;
+mod error;
+mod live;
+mod reads;
+mod request;
+
+pub use clock::{Clock, SystemClock};
+pub use commands::{Applied, Delete, Target};
+pub use compute::{Cancel, Compute};
+pub use create::{Made, NewSession};
+pub use error::ServiceError;
+pub use reads::{EventRecord, Events, Listed, Page, Place};
+pub use request::RequestId;
+
+use crate::store::Store;
+use live::Slots;
+use std::sync::Arc;
+
+/// All sessions of a store. Cheap to clone.
+#[derive(Clone)]
+pub struct Sessions {
+    store: Arc<dyn Store>,
+    clock: Arc<dyn Clock>,
+    slots: Arc<Slots>,
+}
+
+impl Sessions {
+    /// Sessions that are kept in a store. At most `cached` of them are held in memory between calls.
+    #[must_use]
+    pub fn new(store: Arc<dyn Store>, clock: Arc<dyn Clock>, cached: usize) -> Sessions {
+        Sessions { store, clock, slots: Arc::new(Slots::new(cached)) }
+    }
+}

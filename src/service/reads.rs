@@ -1,0 +1,149 @@
+//! Reading sessions: as they were, event by event, and in lists.
+
+use super::commands::watch;
+use super::live::read_event;
+use super::{ServiceError, Sessions};
+use crate::game::observer::Step;
+use crate::session::{Event, Micros, Session, State, View};
+use crate::store::{Head, Query};
+use std::collections::BTreeMap;
+
+/// A stored event.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EventRecord {
+    /// The session's version with it.
+    pub version: u32,
+    /// When it was taken in.
+    pub time: Micros,
+    /// The caller's id of the request that caused it.
+    pub request_id: Option<String>,
+    /// What happened.
+    pub event: Event,
+    /// The steps of its move, if they were asked for.
+    pub steps: Vec<Step>,
+}
+
+/// Some events of a session.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Events {
+    /// In order.
+    pub events: Vec<EventRecord>,
+    /// The session's version, which may be further on.
+    pub version: u32,
+}
+
+/// Which sessions to list.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Page {
+    /// Of this game only.
+    pub game: Option<String>,
+    /// In this state only.
+    pub state: Option<State>,
+    /// With all of these labels only.
+    pub labels: BTreeMap<String, String>,
+    /// Only those after this place.
+    pub after: Option<Place>,
+    /// At most so many.
+    pub limit: usize,
+}
+
+/// A place in the order of sessions, newest first.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Place {
+    /// When the session there was made.
+    pub created: Micros,
+    /// Its id.
+    pub session_id: String,
+}
+
+/// Sessions of a list.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Listed {
+    /// What the store knows of them, and what they show.
+    pub sessions: Vec<(Head, View)>,
+    /// The place of the last one, if more may follow.
+    pub next: Option<Place>,
+}
+
+impl Sessions {
+    /// Looks at a session as it was at a version.
+    ///
+    /// # Errors
+    /// [`ServiceError::NotFound`], [`ServiceError::VersionAhead`], or the store's.
+    pub async fn look_at<T>(&self, session_id: &str, version: u32, look: impl FnOnce(&Session) -> T) -> Result<T, ServiceError> {
+        let session = self.load(session_id, version).await?.session;
+        let current = session.version();
+        if current < version { Err(ServiceError::VersionAhead { asked: version, current }) } else { Ok(look(&session)) }
+    }
+
+    /// Events after a version, at most `limit`.
+    ///
+    /// # Errors
+    /// [`ServiceError::NotFound`], [`ServiceError::VersionAhead`], or the store's.
+    pub async fn events(&self, session_id: &str, after: u32, limit: usize, want_steps: bool) -> Result<Events, ServiceError> {
+        let stored = self.store.read(session_id, after, limit).await?.ok_or(ServiceError::NotFound)?;
+        let version = self.store.head(session_id).await?.ok_or(ServiceError::NotFound)?.version;
+        if after > version {
+            return Err(ServiceError::VersionAhead { asked: after, current: version });
+        }
+        let mut replay = if want_steps && after > 0 { Some(self.load(session_id, after).await?.session) } else { None };
+        let mut events = Vec::with_capacity(stored.len());
+        for stored in stored {
+            let event = read_event(session_id, &stored)?;
+            let mut steps = Vec::new();
+            if want_steps {
+                replay = Some(step(session_id, replay, &event, stored.time, &mut steps)?);
+            }
+            let request_id = stored.request.map(|request| request.id);
+            events.push(EventRecord { version: stored.seq, time: stored.time, request_id, event, steps });
+        }
+        Ok(Events { events, version })
+    }
+
+    /// A page of sessions, newest first.
+    ///
+    /// # Errors
+    /// The store's.
+    pub async fn list(&self, page: Page) -> Result<Listed, ServiceError> {
+        let limit = page.limit;
+        let query = Query {
+            game: page.game,
+            state: page.state,
+            labels: page.labels,
+            after: page.after.map(|place| (place.created, place.session_id)),
+            // One more, to know whether another page follows.
+            limit: limit + 1,
+        };
+        let mut heads = self.store.list(query).await?;
+        let more = heads.len() > limit;
+        heads.truncate(limit);
+        let last = heads.last().map(|head| Place { created: head.created, session_id: head.session_id.clone() });
+        let sessions = heads.into_iter().map(|head| {
+            let view = View::from_json(&head.summary).map_err(|why| ServiceError::damaged(&head.session_id, why))?;
+            Ok((head, view))
+        });
+        Ok(Listed { sessions: sessions.collect::<Result<_, ServiceError>>()?, next: last.filter(|_| more) })
+    }
+}
+
+/// Takes an event in on a session that is replayed for its steps.
+fn step(
+    session_id: &str,
+    session: Option<Session>,
+    event: &Event,
+    time: Micros,
+    steps: &mut Vec<Step>,
+) -> Result<Session, ServiceError> {
+    let diverged = |divergence| ServiceError::diverged(session_id, &divergence);
+    match (session, event) {
+        (None, Event::Created(created)) => Session::new(session_id.to_owned(), created, time).map_err(diverged),
+        (None, _) => Err(ServiceError::damaged(session_id, "its first event does not make it")),
+        (Some(mut session), _) => {
+            // Taken in first, so that what the rules now forbid is an error and not a panic.
+            let before = session.clone();
+            session.evolve(event, time).map_err(diverged)?;
+            watch(&before, std::slice::from_ref(event), steps);
+            Ok(session)
+        }
+    }
+}

@@ -1,0 +1,35 @@
+//! Repeated requests: how they are recognised.
+
+use crate::session::Command;
+use crate::store::Request;
+use sha2::{Digest, Sha256};
+use std::fmt::Display;
+
+/// A caller's id of a request, if it gave one.
+pub type RequestId = Option<String>;
+
+/// Digest of a request's content. Each part goes in with its length, so that parts can't run into each other.
+pub(super) fn digest(parts: &[&dyn Display]) -> [u8; 32] {
+    let mut sha = Sha256::new();
+    for part in parts {
+        let text = part.to_string();
+        sha.update((text.len() as u64).to_le_bytes());
+        sha.update(text);
+    }
+    sha.finalize().into()
+}
+
+/// The request to be stored with what it causes.
+pub(super) fn request(id: &RequestId, digest: impl FnOnce() -> [u8; 32]) -> Option<Request> {
+    id.as_ref().map(|id| Request { id: id.clone(), digest: digest() })
+}
+
+/// What is the same in two requests for the same thing. Views (whether steps are wanted) are not part of it.
+pub(super) fn command_digest(command: &Command, expected_version: Option<u32>) -> [u8; 32] {
+    let seat = |seat: Option<crate::game::Seat>| seat.map_or("-".to_owned(), |seat| seat.to_string());
+    let version = expected_version.map_or("-".to_owned(), |version| version.to_string());
+    match command {
+        Command::Play { seat: by, mv } => digest(&[&"play", &seat(*by), mv, &version]),
+        Command::Resign { seat: by, whole_match } => digest("resign", [&seat(*by) as &dyn Display, whole_match, &version]),
+    }
+}

@@ -1,0 +1,158 @@
+//! Events, and the JSON that they are stored as.
+
+use super::MatchResult;
+use crate::game::{Guards, Move, Seat};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// Something that happened to a session.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case", deny_unknown_fields)]
+pub enum Event {
+    /// It was made.
+    Created(Created),
+    /// A move was played.
+    MovePlayed {
+        /// Who made it.
+        #[serde(with = "seat")]
+        seat: Seat,
+        /// The move.
+        #[serde(rename = "move", with = "move_text")]
+        mv: Move,
+        /// The position after it, as text. It follows from the move, and is kept so that a change of the rules or a damaged file is
+        /// noticed, and so that the stored game can be read.
+        position: String,
+        /// Seeds that it captured.
+        captured: u8,
+        /// It was endless and therefore void.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        endless: bool,
+    },
+    /// A seat gave up.
+    Resigned {
+        /// Who.
+        #[serde(with = "seat")]
+        seat: Seat,
+        /// The whole match, and not only the round.
+        whole_match: bool,
+    },
+    /// A round ended.
+    RoundEnded {
+        /// Its number, from 1.
+        round: u32,
+        /// How.
+        result: MatchResult,
+    },
+    /// The match ended.
+    Ended {
+        /// How.
+        result: MatchResult,
+    },
+}
+
+/// How a session was set up.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Created {
+    /// The game's identifier.
+    pub game: String,
+    /// All options.
+    pub options: BTreeMap<String, String>,
+    /// Guards in force.
+    pub guards: GuardLimits,
+    /// The first position, as text.
+    pub position: String,
+    /// The caller's own marks.
+    pub labels: BTreeMap<String, String>,
+}
+
+/// [`Guards`] as they are stored.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct GuardLimits {
+    /// Occurrences of one position.
+    pub repetition: u32,
+    /// Plies in a row without a capture.
+    pub quiet: u32,
+    /// Plies in all.
+    pub max_plies: u32,
+}
+
+impl From<Guards> for GuardLimits {
+    fn from(Guards { repetition, quiet, max_plies }: Guards) -> GuardLimits {
+        GuardLimits { repetition, quiet, max_plies }
+    }
+}
+
+impl From<GuardLimits> for Guards {
+    fn from(GuardLimits { repetition, quiet, max_plies }: GuardLimits) -> Guards {
+        Guards { repetition, quiet, max_plies }
+    }
+}
+
+impl Event {
+    /// As it is stored.
+    #[must_use]
+    pub fn to_json(&self) -> String {
+        serde_json::to_string(self).expect("events are plain data")
+    }
+
+    /// From what was stored.
+    ///
+    /// # Errors
+    /// When it is no event; the text is the reader's.
+    pub fn from_json(json: &str) -> Result<Event, String> {
+        serde_json::from_str(json).map_err(|error| error.to_string())
+    }
+
+    /// Who did it, if a seat did.
+    #[must_use]
+    pub const fn seat(&self) -> Option<Seat> {
+        match self {
+            Event::MovePlayed { seat, .. } | Event::Resigned { seat, .. } => Some(*seat),
+            Event::Created(_) | Event::RoundEnded { .. } | Event::Ended { .. } => None,
+        }
+    }
+}
+
+mod seat {
+    use crate::game::Seat;
+    use serde::{Deserialize, Deserializer, Serializer, de::Error};
+
+    pub fn serialize<S: Serializer>(seat: &Seat, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_char(seat.letter())
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Seat, D::Error> {
+        Seat::from_letter(char::deserialize(deserializer)?).ok_or_else(|| D::Error::custom("an unknown seat"))
+    }
+}
+
+pub(super) mod optional_seat {
+    use crate::game::Seat;
+    use serde::{Deserializer, Serializer};
+
+    pub fn serialize<S: Serializer>(seat: &Option<Seat>, serializer: S) -> Result<S::Ok, S::Error> {
+        match seat {
+            Some(seat) => super::seat::serialize(seat, serializer),
+            None => serializer.serialize_none(),
+        }
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Seat>, D::Error> {
+        super::seat::deserialize(deserializer).map(Some)
+    }
+}
+
+mod move_text {
+    use crate::game::Move;
+    use serde::{Deserialize, Deserializer, Serializer, de::Error};
+
+    pub fn serialize<S: Serializer>(mv: &Move, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(mv)
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Move, D::Error> {
+        String::deserialize(deserializer)?.parse().map_err(D::Error::custom)
+    }
+}
