@@ -30,6 +30,6 @@ pub(super) fn command_digest(command: &Command, expected_version: Option<u32>) -
     let version = expected_version.map_or("-".to_owned(), |version| version.to_string());
     match command {
         Command::Play { seat: by, mv } => digest(&[&"play", &seat(*by), mv, &version]),
-        Command::Resign { seat: by, whole_match } => digest("resign", [&seat(*by) as &dyn Display, whole_match, &version]),
+        Command::Resign { seat: by, whole_match } => digest(&[&"resign", &seat(*by), whole_match, &version]),
     }
 }
