@@ -7,6 +7,9 @@ use std::panic::{self, PanicHookInfo};
 use tracing_subscriber::EnvFilter;
 use tracing_subscriber::util::{SubscriberInitExt, TryInitError};
 
+/// The libraries below gRPC are quiet unless the filter names them: they log every frame, and on TRACE what callers sent.
+const QUIET: &str = "h2=warn,hyper=warn,hyper_util=warn,tonic=warn,tower=warn";
+
 /// Why there are no logs.
 #[derive(Debug, thiserror::Error)]
 pub enum TelemetryError {
@@ -20,7 +23,9 @@ pub enum TelemetryError {
 
 /// Sets up logs for the whole process. Panics are logged too, so that standard error has nothing but log lines.
 pub fn init(config: &LogConfig) -> Result<(), TelemetryError> {
-    let lines = tracing_subscriber::fmt().with_env_filter(EnvFilter::try_new(&config.filter)?).with_writer(io::stderr);
+    let lines = tracing_subscriber::fmt()
+        .with_env_filter(EnvFilter::try_new(format!("{QUIET},{}", config.filter))?)
+        .with_writer(io::stderr);
     match config.format {
         LogFormat::Human => lines.with_ansi(io::stderr().is_terminal()).finish().try_init()?,
         LogFormat::Json => lines.json().flatten_event(true).with_span_list(false).finish().try_init()?,

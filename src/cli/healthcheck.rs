@@ -2,6 +2,7 @@
 
 use crate::cli::Failure;
 use crate::config::{Config, Sources};
+use std::error::Error;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::time::Duration;
 use tonic::transport::Endpoint;
@@ -32,7 +33,7 @@ pub fn run(args: Args) -> Result<(), Failure> {
     match runtime.block_on(asked) {
         Ok(ServingStatus::Serving) => Ok(()),
         Ok(status) => Err(Failure::run(format!("the server at {address} answers {}", status.as_str_name()))),
-        Err(problem) => Err(Failure::run(format!("the server at {address} gives no answer: {problem}"))),
+        Err(problem) => Err(Failure::run(format!("the server at {address} {problem}"))),
     }
 }
 
@@ -46,18 +47,20 @@ fn reachable(mut listening: SocketAddr) -> SocketAddr {
     listening
 }
 
+/// A service's status, or what the server does instead of telling it.
 async fn ask(address: SocketAddr, service: String, timeout: Duration) -> Result<ServingStatus, String> {
+    let unreachable = |error| format!("can't be reached: {}", with_causes(&error));
     let answer = async {
-        let endpoint = Endpoint::from_shared(format!("http://{address}")).map_err(|error| error.to_string())?;
-        let channel = endpoint.connect().await.map_err(|error| with_causes(&error))?;
-        let answer = HealthClient::new(channel).check(HealthCheckRequest { service }).await;
-        answer.map(|answer| answer.into_inner().status()).map_err(|status| status.message().to_owned())
+        let channel = Endpoint::from_shared(format!("http://{address}")).map_err(unreachable)?.connect().await;
+        let answer = HealthClient::new(channel.map_err(unreachable)?).check(HealthCheckRequest { service }).await;
+        answer.map(|answer| answer.into_inner().status()).map_err(|status| format!("answers: {}", status.message()))
     };
-    tokio::time::timeout(timeout, answer).await.unwrap_or_else(|_| Err(format!("none within {} s", timeout.as_secs())))
+    let silent = |_| Err(format!("gives no answer within {} s", timeout.as_secs()));
+    tokio::time::timeout(timeout, answer).await.unwrap_or_else(silent)
 }
 
 /// tonic's own message is "transport error"; what went wrong is in its causes.
-fn with_causes(error: &dyn std::error::Error) -> String {
-    let causes = std::iter::successors(error.source(), |cause| cause.source());
+fn with_causes(error: &tonic::transport::Error) -> String {
+    let causes = std::iter::successors(error.source(), |cause| (*cause).source());
     causes.fold(error.to_string(), |text, cause| format!("{text}: {cause}"))
 }

@@ -19,7 +19,7 @@ pub fn format(duration: Duration) -> String {
     let (name, unit) = UNITS
         .into_iter()
         .map(|(name, unit)| (name, u128::from(unit)))
-        .find(|(_, unit)| millis >= *unit && millis % unit == 0)
+        .find(|(_, unit)| millis >= *unit && millis.is_multiple_of(*unit))
         .unwrap_or(("s", 1000));
     format!("{}{name}", millis / unit)
 }

@@ -23,7 +23,7 @@ impl Api {
     }
 
     /// Adds a service: one of the generated `...Server` types.
-    pub fn add<S>(mut self, service: S) -> Self
+    pub fn with<S>(mut self, service: S) -> Self
     where
         S: Service<Request<Body>, Response = Response<Body>, Error = Infallible> + NamedService,
         S: Clone + Send + Sync + 'static,

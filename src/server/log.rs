@@ -149,9 +149,9 @@ impl Drop for Call {
         let (code, whose) = describe(self.code);
         let duration_ms = self.started.elapsed().as_micros() as f64 / 1000.0;
         match whose {
-            Fault::Nobody => tracing::debug!(code, duration_ms, "call answered"),
-            Fault::Caller => tracing::info!(code, duration_ms, "call refused"),
-            Fault::Server => tracing::warn!(code, duration_ms, "call failed"),
+            Fault::Nobody => tracing::debug!(code, duration_ms, "call ended"),
+            Fault::Caller => tracing::info!(code, duration_ms, "call ended"),
+            Fault::Server => tracing::warn!(code, duration_ms, "call ended"),
         }
     }
 }
