@@ -7,7 +7,7 @@ use std::panic::{self, PanicHookInfo};
 use tracing_subscriber::EnvFilter;
 use tracing_subscriber::util::{SubscriberInitExt, TryInitError};
 
-/// The libraries below gRPC are quiet unless the filter names them: they log every frame, and on TRACE what callers sent.
+/// The libraries below gRPC are quiet unless the filter names them: on DEBUG they log every frame.
 const QUIET: &str = "h2=warn,hyper=warn,hyper_util=warn,tonic=warn,tower=warn";
 
 /// Why there are no logs.

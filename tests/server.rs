@@ -337,11 +337,11 @@ impl std::io::Write for Lines {
     }
 }
 
-#[tokio::test]
-async fn every_call_is_one_line_with_its_level() {
+/// Makes one call of each kind and gives the level, method, session and code of the lines that are logged.
+async fn lines_of_calls(filter: &str) -> Vec<[String; 4]> {
     let lines = Lines::default();
     let writer = lines.clone();
-    let subscriber = tracing_subscriber::fmt().json().with_env_filter("mancala=debug").with_writer(move || writer.clone());
+    let subscriber = tracing_subscriber::fmt().json().with_env_filter(filter).with_writer(move || writer.clone());
     // The runtime of this test has one thread, so the server's lines come here too.
     let _logging = tracing::subscriber::set_default(subscriber.finish());
 
@@ -360,8 +360,7 @@ async fn every_call_is_one_line_with_its_level() {
     assert_eq!(stopped.await.expect("no panic"), Stopped::Drained);
 
     let text = String::from_utf8(lines.0.lock().expect("no panic").clone()).expect("text");
-    let seen: Vec<[String; 4]> = text
-        .lines()
+    text.lines()
         .map(|line| serde_json::from_str::<serde_json::Value>(line).expect("JSON"))
         .filter(|line| line["span"]["name"] == "call")
         .map(|line| {
@@ -369,16 +368,33 @@ async fn every_call_is_one_line_with_its_level() {
             let text = |value: &serde_json::Value| value.as_str().unwrap_or("-").to_owned();
             [&line["level"], &line["span"]["method"], &line["span"]["session_id"], &line["fields"]["code"]].map(text)
         })
-        .collect();
-    assert_eq!(
-        seen,
-        [
-            ["DEBUG", "mancala.v1.RulesService/GetGame", "s-1", "OK"],
-            ["INFO", "mancala.v1.RulesService/ListPositionMoves", "s-2", "FAILED_PRECONDITION"],
-            ["WARN", "mancala.v1.RulesService/PlayoutPositions", "-", "UNAVAILABLE"],
-            ["WARN", "mancala.v1.RulesService/ListReasons", "-", "INTERNAL"],
-            ["WARN", "mancala.v1.RulesService/StepPositions", "-", "DEADLINE_EXCEEDED"],
-            ["DEBUG", "grpc.health.v1.Health/Watch", "-", "OK"],
-        ]
-    );
+        .collect()
+}
+
+#[tokio::test]
+async fn every_call_is_one_line_with_its_level() {
+    let expected = [
+        ["DEBUG", "mancala.v1.RulesService/GetGame", "s-1", "OK"],
+        ["INFO", "mancala.v1.RulesService/ListPositionMoves", "s-2", "FAILED_PRECONDITION"],
+        ["WARN", "mancala.v1.RulesService/PlayoutPositions", "-", "UNAVAILABLE"],
+        ["WARN", "mancala.v1.RulesService/ListReasons", "-", "INTERNAL"],
+        ["WARN", "mancala.v1.RulesService/StepPositions", "-", "DEADLINE_EXCEEDED"],
+        ["DEBUG", "grpc.health.v1.Health/Watch", "-", "OK"],
+    ];
+    assert_eq!(lines_of_calls("mancala=debug").await, expected);
+}
+
+#[tokio::test]
+async fn failures_are_logged_with_their_method_where_lesser_lines_are_off() {
+    let expected = [
+        ["WARN", "mancala.v1.RulesService/PlayoutPositions", "-", "UNAVAILABLE"],
+        ["WARN", "mancala.v1.RulesService/ListReasons", "-", "INTERNAL"],
+        ["WARN", "mancala.v1.RulesService/StepPositions", "-", "DEADLINE_EXCEEDED"],
+    ];
+    assert_eq!(lines_of_calls("mancala=warn").await, expected);
+}
+
+#[tokio::test]
+async fn nothing_is_logged_where_logs_are_off() {
+    assert_eq!(lines_of_calls("off").await, [[""; 4]; 0]);
 }

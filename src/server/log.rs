@@ -18,8 +18,8 @@ const METHOD_LENGTH: usize = 100;
 /// Opens a span `call` around each call and logs how it ended: a success at DEBUG, a failure of the caller's at INFO, one of
 /// the server's at WARN.
 ///
-/// A handler adds the session with `Span::current().record("session_id", ...)`. When spans of level INFO are off, a call
-/// costs one comparison.
+/// A handler adds the session with `Span::current().record("session_id", ...)`. The span has the level of the worst line that
+/// can be in it, so that no line is without its method; where even that is off, a call costs one comparison.
 #[derive(Debug, Clone, Copy)]
 pub struct LogLayer;
 
@@ -51,7 +51,7 @@ where
     }
 
     fn call(&mut self, request: Request<Body>) -> Self::Future {
-        let span = tracing::info_span!("call", method = field::Empty, session_id = field::Empty);
+        let span = tracing::warn_span!("call", method = field::Empty, session_id = field::Empty);
         let call = (!span.is_disabled()).then(|| {
             let path = request.uri().path();
             span.record("method", path.get(1..path.len().min(METHOD_LENGTH)).unwrap_or_default());
@@ -88,7 +88,7 @@ impl<F: Future<Output = Result<Response<Body>, Infallible>> + Unpin> Future for 
 
 /// The code that headers or trailers bear, if they do.
 fn code(headers: &HeaderMap) -> Option<Code> {
-    Status::from_header_map(headers).map(|status| status.code())
+    headers.get("grpc-status").map(|code| Code::from_bytes(code.as_bytes()))
 }
 
 /// An answer of which the end has not been sent.
@@ -101,10 +101,11 @@ impl http_body::Body for LoggedBody {
     type Data = Bytes;
     type Error = Status;
 
-    fn poll_frame(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Status>>> {
-        let span = self.call.as_ref().map(|call| call.span.clone());
-        let _entered = span.as_ref().map(Span::enter);
-        let polled = Pin::new(&mut self.body).poll_frame(context);
+    fn poll_frame(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Status>>> {
+        let Self { body, call } = self.get_mut();
+        let entered = call.as_ref().map(|call| call.span.enter());
+        let polled = Pin::new(body).poll_frame(context);
+        drop(entered);
         let ended = match &polled {
             Poll::Pending => None,
             Poll::Ready(None) => Some(Code::Unknown),
@@ -112,7 +113,7 @@ impl http_body::Body for LoggedBody {
             Poll::Ready(Some(Ok(frame))) => frame.trailers_ref().map(|trailers| code(trailers).unwrap_or(Code::Unknown)),
         };
         if let Some(code) = ended
-            && let Some(call) = self.call.take()
+            && let Some(call) = call.take()
         {
             call.ended(code);
         }
