@@ -1,1 +1,5 @@
-fn main() {}
+//! The program `mancala`: see `mancala --help`.
+
+fn main() -> std::process::ExitCode {
+    mancala::cli::run()
+}

@@ -1,0 +1,16 @@
+//! `mancala check-config`.
+
+use crate::cli::Failure;
+use crate::cli::config_args::ConfigArgs;
+use std::io::{self, Write};
+
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    #[command(flatten)]
+    config: ConfigArgs,
+}
+
+pub fn run(args: Args) -> Result<(), Failure> {
+    let config = args.config.load()?;
+    write!(io::stdout(), "{config}").map_err(Failure::run)
+}

@@ -1,0 +1,64 @@
+//! The command line.
+
+mod check_config;
+mod config_args;
+mod healthcheck;
+mod serve;
+
+use clap::{Parser, Subcommand};
+use std::fmt;
+use std::process::ExitCode;
+
+/// Five traditional mancala games as a gRPC service.
+#[derive(Debug, Parser)]
+#[command(version, arg_required_else_help = true)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Serve the games over gRPC until SIGTERM or Ctrl-C
+    Serve(serve::Args),
+    /// Print the configuration that `serve` would use, as TOML, or everything that is wrong with it
+    CheckConfig(check_config::Args),
+    /// Ask a server whether it is serving: exit code 0 if it is, 1 if not
+    Healthcheck(healthcheck::Args),
+}
+
+/// Why a command failed; its text is for the person who gave it.
+#[derive(Debug)]
+enum Failure {
+    /// It was given or configured wrongly.
+    Usage(String),
+    /// It could not be done.
+    Run(String),
+}
+
+impl Failure {
+    fn usage(problem: impl fmt::Display) -> Self {
+        Self::Usage(problem.to_string())
+    }
+
+    fn run(problem: impl fmt::Display) -> Self {
+        Self::Run(problem.to_string())
+    }
+}
+
+/// Runs the command that the process was started with. Exit code: 0 done, 1 it could not be done, 2 wrong usage or
+/// configuration.
+pub fn run() -> ExitCode {
+    let done = match Cli::parse().command {
+        Command::Serve(args) => serve::run(args),
+        Command::CheckConfig(args) => check_config::run(args),
+        Command::Healthcheck(args) => healthcheck::run(args),
+    };
+    let (code, problem) = match done {
+        Ok(()) => return ExitCode::SUCCESS,
+        Err(Failure::Run(problem)) => (1, problem),
+        Err(Failure::Usage(problem)) => (2, problem),
+    };
+    eprintln!("mancala: {problem}");
+    ExitCode::from(code)
+}

@@ -1,0 +1,99 @@
+//! `mancala serve`.
+
+use crate::cli::Failure;
+use crate::cli::config_args::ConfigArgs;
+use crate::config::Config;
+use crate::server::signal::StopSignals;
+use crate::server::{self, Api, Stopped};
+use crate::telemetry;
+use crate::wire::proto::FILE_DESCRIPTOR_SET;
+use std::io::{self, ErrorKind, Write};
+use std::net::SocketAddr;
+use std::time::Duration;
+use tokio::net::TcpListener;
+use tokio::sync::{oneshot, watch};
+
+/// Time that background work has to end once the server has stopped.
+const RUNTIME_STOP: Duration = Duration::from_millis(500);
+
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    #[command(flatten)]
+    config: ConfigArgs,
+}
+
+pub fn run(args: Args) -> Result<(), Failure> {
+    let config = args.config.load()?;
+    telemetry::init(&config.log).map_err(Failure::run)?;
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(config.server.worker_threads())
+        .enable_all()
+        .build()
+        .map_err(|error| Failure::run(format!("threads can't be started: {error}")))?;
+    let served = runtime.block_on(serve(&config));
+    // Connections of peers that are still there end here.
+    runtime.shutdown_timeout(RUNTIME_STOP);
+    served
+}
+
+async fn serve(config: &Config) -> Result<(), Failure> {
+    let signals = StopSignals::listen().map_err(|error| Failure::run(format!("signals can't be listened to: {error}")))?;
+    let listener = TcpListener::bind(config.server.listen).await.map_err(|error| cannot_listen(config.server.listen, &error))?;
+    let address = listener.local_addr().map_err(Failure::run)?;
+
+    let api = Api::new(FILE_DESCRIPTOR_SET);
+    let (_ready, ready) = watch::channel(true);
+
+    announce(address, config);
+    let served = server::serve(listener, api, config.server.settings(), ready, stop(signals)).await;
+    match served.map_err(Failure::run)? {
+        Stopped::Drained => tracing::info!("stopped"),
+        Stopped::TimedOut => tracing::warn!("stopped; connections that were still open are cut"),
+    }
+    Ok(())
+}
+
+/// Tells whoever started the server where it is and how to try it, in a line of its own that logs don't mix with.
+fn announce(address: SocketAddr, config: &Config) {
+    let line = format!(
+        "mancala {} listening on {address}, data in {}; \
+         try: grpcurl -plaintext {address} mancala.v1.RulesService/ListGames",
+        env!("CARGO_PKG_VERSION"),
+        config.store.path.display(),
+    );
+    // A server whose output nobody reads is to serve all the same.
+    let _ = writeln!(io::stdout(), "{line}");
+}
+
+/// Completes at the first signal. A second one ends the process at once.
+async fn stop(mut signals: StopSignals) {
+    let (first, stop) = oneshot::channel();
+    tokio::spawn(async move {
+        let name = signals.next().await;
+        tracing::info!(signal = name, "stopping; another signal stops at once");
+        // The receiver is gone only if serving has failed, which ends the process anyway.
+        let _ = first.send(());
+        let name = signals.next().await;
+        tracing::warn!(signal = name, "stopped at once; calls in flight are cut");
+        std::process::exit(1);
+    });
+    // An error would mean that the task was cut off, which happens only when the runtime stops.
+    let _ = stop.await;
+}
+
+fn cannot_listen(address: SocketAddr, error: &io::Error) -> Failure {
+    Failure::run(match error.kind() {
+        ErrorKind::AddrInUse => format!(
+            "{address} is taken: another program listens there, perhaps another mancala. \
+             Stop it, or choose another port with --listen {}:PORT (0: any that is free)",
+            address.ip()
+        ),
+        ErrorKind::PermissionDenied => {
+            format!("{address} may not be listened on by this user: choose a port above 1023 with --listen")
+        }
+        ErrorKind::AddrNotAvailable => {
+            format!("{} is not an address of this machine: choose another with --listen", address.ip())
+        }
+        _ => format!("{address} can't be listened on: {error}"),
+    })
+}

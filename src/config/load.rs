@@ -1,0 +1,188 @@
+//! Reading a configuration from its sources.
+//!
+//! The sources are merged as they are, and the settings taken out of the result one by one. What is left over is a
+//! mistyped key. So all faults come to light together, where deriving a deserializer would stop at the first.
+
+use crate::config::{Config, ConfigErrors, Fault, LogConfig, LogFormat, ServerConfig, Sources, StoreConfig, duration};
+use config::{File, FileFormat, Map, Source, Value, ValueKind};
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::time::Duration;
+use tracing_subscriber::EnvFilter;
+
+/// What variables of the environment begin with.
+const PREFIX: &str = "MANCALA_";
+/// Names a configuration file.
+const FILE_VARIABLE: &str = "MANCALA_CONFIG";
+/// What stands between the levels of a key in the environment. Variables without it are not settings: Kubernetes sets
+/// some, such as `MANCALA_PORT`, for every service of that name.
+const LEVEL: &str = "__";
+/// The longest time that any setting may give.
+const LONGEST: Duration = Duration::from_secs(3600);
+
+/// See [`Config::load`].
+pub fn load(sources: &Sources) -> Result<Config, ConfigErrors> {
+    let mut given = Given::default();
+    given.add_file(sources);
+    given.add_environment(&sources.environment);
+    given.add_flags(&sources.flags);
+
+    let path = sources.data_folder.as_ref().map(|folder| folder.join("mancala").join("mancala.db"));
+    let defaults = Config::defaults(path.unwrap_or_default());
+    let config = Config {
+        server: server(&mut given, defaults.server),
+        store: StoreConfig { path: given.take("store.path", defaults.store.path, "the path of a file", data_file) },
+        log: LogConfig {
+            filter: given.take("log.filter", defaults.log.filter, "levels such as \"info\" or \"warn,mancala=debug\"", filter),
+            format: given.take("log.format", defaults.log.format, "\"human\" or \"json\"", format),
+        },
+    };
+    if config.store.path.as_os_str().is_empty() {
+        given.fault("store.path", "there is no home folder to keep data in: set store.path to the path of a file");
+    }
+    given.finish(config)
+}
+
+fn server(given: &mut Given, defaults: ServerConfig) -> ServerConfig {
+    let time = "a time such as \"500ms\" or \"30s\", at most 1h";
+    let server = ServerConfig {
+        listen: given
+            .take("server.listen", defaults.listen, "an IP address and a port such as 127.0.0.1:50051", |text| text.parse().ok()),
+        threads: given.take("server.threads", defaults.threads, "a number from 0 (automatic) to 1024", |text| {
+            text.parse().ok().filter(|threads| *threads <= 1024)
+        }),
+        request_timeout: given.take(
+            "server.request_timeout",
+            defaults.request_timeout,
+            &format!("{time}, more than 0"),
+            |text| up_to_longest(text).filter(|time| !time.is_zero()),
+        ),
+        drain_delay: given.take("server.drain_delay", defaults.drain_delay, time, up_to_longest),
+        drain_timeout: given.take("server.drain_timeout", defaults.drain_timeout, time, up_to_longest),
+        max_streams: given.take("server.max_streams", defaults.max_streams, "a number from 1 to 10000", |text| {
+            text.parse().ok().filter(|streams| (1..=10_000).contains(streams))
+        }),
+        allow_open: given.take("server.allow_open", defaults.allow_open, "true or false", |text| text.parse().ok()),
+    };
+    if !server.allow_open && !is_loopback(server.listen) {
+        let problem = format!(
+            "{} can be reached from other machines, and whoever reaches it may do anything: \
+             listen on 127.0.0.1, or set server.allow_open = true if that is meant",
+            server.listen
+        );
+        given.fault("server.listen", problem);
+    }
+    server
+}
+
+fn is_loopback(address: SocketAddr) -> bool {
+    address.ip().to_canonical().is_loopback()
+}
+
+fn up_to_longest(text: &str) -> Option<Duration> {
+    duration::parse(text).filter(|time| *time <= LONGEST)
+}
+
+fn data_file(text: &str) -> Option<PathBuf> {
+    (!text.is_empty()).then(|| PathBuf::from(text))
+}
+
+fn filter(text: &str) -> Option<String> {
+    EnvFilter::try_new(text).ok().map(|_| text.to_owned())
+}
+
+fn format(text: &str) -> Option<LogFormat> {
+    [LogFormat::Human, LogFormat::Json].into_iter().find(|format| format.name() == text)
+}
+
+/// What the sources give, by key, a later source over an earlier one; and what is wrong with it.
+#[derive(Default)]
+struct Given {
+    values: BTreeMap<String, Value>,
+    /// Where the values that were taken came from.
+    origins: BTreeMap<&'static str, String>,
+    faults: Vec<Fault>,
+}
+
+impl Given {
+    fn add_file(&mut self, sources: &Sources) {
+        let named = || sources.environment.iter().find(|(name, value)| name == FILE_VARIABLE && !value.is_empty());
+        let Some(path) = sources.file.clone().or_else(|| named().map(|(_, value)| PathBuf::from(value))) else { return };
+        match std::fs::read_to_string(&path) {
+            Err(error) => self.whole_source(format!("the file {} can't be read: {error}", path.display())),
+            Ok(text) => match File::from_str(&text, FileFormat::Toml).collect() {
+                Err(error) => self.whole_source(format!("the file {} is not TOML: {error}", path.display())),
+                Ok(table) => self.flatten("", table, &path.display().to_string()),
+            },
+        }
+    }
+
+    fn add_environment(&mut self, environment: &[(OsString, OsString)]) {
+        for (name, value) in environment {
+            let Some(name) = name.to_str().filter(|name| name.starts_with(PREFIX)) else { continue };
+            let Some(key) = name.strip_prefix(PREFIX).filter(|key| key.contains(LEVEL)) else { continue };
+            let key = key.replace(LEVEL, ".").to_lowercase();
+            match value.to_str() {
+                Some("") => {}
+                Some(value) => self.add(key, value.to_owned().into(), name),
+                None => self.faults.push(Fault {
+                    key: Some(key),
+                    origin: Some(name.to_owned()),
+                    problem: "the value is not valid Unicode".to_owned(),
+                }),
+            }
+        }
+    }
+
+    fn add_flags(&mut self, flags: &[(&'static str, &'static str, String)]) {
+        for (key, name, value) in flags {
+            self.add((*key).to_owned(), value.clone().into(), name);
+        }
+    }
+
+    fn flatten(&mut self, prefix: &str, table: Map<String, Value>, origin: &str) {
+        for (name, value) in table {
+            let key = format!("{prefix}{name}");
+            match value.kind {
+                ValueKind::Table(inner) => self.flatten(&format!("{key}."), inner, origin),
+                kind => self.add(key, kind, origin),
+            }
+        }
+    }
+
+    fn add(&mut self, key: String, kind: ValueKind, origin: &str) {
+        self.values.insert(key, Value::new(Some(&origin.to_owned()), kind));
+    }
+
+    /// Takes a setting out: its default if no source gives it, and, with a fault noted, if what is given is not `expected`.
+    fn take<T>(&mut self, key: &'static str, default: T, expected: &str, parse: impl Fn(&str) -> Option<T>) -> T {
+        let Some(value) = self.values.remove(key) else { return default };
+        self.origins.extend(value.origin().map(|origin| (key, origin.to_owned())));
+        let text = value.clone().into_string();
+        text.ok().and_then(|text| parse(&text)).unwrap_or_else(|| {
+            self.fault(key, format!("{value} given, expected {expected}"));
+            default
+        })
+    }
+
+    fn fault(&mut self, key: &'static str, problem: impl Into<String>) {
+        let origin = self.origins.get(key).cloned();
+        self.faults.push(Fault { key: Some(key.to_owned()), origin, problem: problem.into() });
+    }
+
+    fn whole_source(&mut self, problem: String) {
+        self.faults.push(Fault { key: None, origin: None, problem });
+    }
+
+    /// `config` if nothing is wrong. What has not been taken is no setting.
+    fn finish(mut self, config: Config) -> Result<Config, ConfigErrors> {
+        for (key, value) in self.values {
+            let origin = value.origin().map(str::to_owned);
+            let problem = "there is no such setting: `mancala check-config` without it lists those that there are".to_owned();
+            self.faults.push(Fault { key: Some(key), origin, problem });
+        }
+        if self.faults.is_empty() { Ok(config) } else { Err(ConfigErrors(self.faults)) }
+    }
+}

@@ -1,0 +1,160 @@
+//! The configuration: its settings, their defaults, and where they are read from.
+
+mod duration;
+mod fault;
+mod load;
+mod sources;
+
+pub use fault::{ConfigErrors, Fault};
+pub use sources::Sources;
+
+use crate::server::Settings;
+use std::fmt;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+use std::thread::available_parallelism;
+use std::time::Duration;
+
+/// The configuration. Written out (by `Display`) it is a TOML file that gives the same configuration again.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Config {
+    /// Sockets and calls.
+    pub server: ServerConfig,
+    /// Where sessions are kept.
+    pub store: StoreConfig,
+    /// What is logged.
+    pub log: LogConfig,
+}
+
+/// Sockets and calls.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ServerConfig {
+    /// Address to listen on; port 0 lets the system choose one.
+    pub listen: SocketAddr,
+    /// Threads that answer calls; 0: see [`ServerConfig::worker_threads`].
+    pub threads: usize,
+    /// A call that hasn't answered by then fails.
+    pub request_timeout: Duration,
+    /// On a stop, time between reporting NOT_SERVING and refusing connections.
+    pub drain_delay: Duration,
+    /// On a stop, time that calls in flight have after that.
+    pub drain_timeout: Duration,
+    /// Most calls in flight on one connection.
+    pub max_streams: u32,
+    /// Whether anyone who reaches an address beyond this machine may do anything.
+    pub allow_open: bool,
+}
+
+/// Where sessions are kept.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StoreConfig {
+    /// The data file.
+    pub path: PathBuf,
+}
+
+/// What is logged.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LogConfig {
+    /// Levels by module, as in "info" or "warn,mancala=debug".
+    pub filter: String,
+    /// For whom.
+    pub format: LogFormat,
+}
+
+/// For whom log lines are written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum LogFormat {
+    /// For people.
+    Human,
+    /// For programs: one JSON object a line.
+    Json,
+}
+
+impl Config {
+    /// The configuration that a server has unless told otherwise, with the given data file.
+    pub fn defaults(path: PathBuf) -> Self {
+        Self {
+            server: ServerConfig {
+                listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 50051)),
+                threads: 0,
+                request_timeout: Duration::from_secs(30),
+                drain_delay: Duration::ZERO,
+                drain_timeout: Duration::from_secs(8),
+                max_streams: 128,
+                allow_open: false,
+            },
+            store: StoreConfig { path },
+            log: LogConfig { filter: "info".to_owned(), format: LogFormat::Human },
+        }
+    }
+
+    /// Reads the configuration from `sources`: defaults, then the file, then the environment, then flags. Reports everything
+    /// that is wrong at once.
+    pub fn load(sources: &Sources) -> Result<Self, ConfigErrors> {
+        load::load(sources)
+    }
+}
+
+impl ServerConfig {
+    /// How the server behaves.
+    pub fn settings(&self) -> Settings {
+        Settings {
+            request_timeout: self.request_timeout,
+            drain_delay: self.drain_delay,
+            drain_timeout: self.drain_timeout,
+            max_streams: self.max_streams,
+        }
+    }
+
+    /// How many threads answer calls. Unless a number is given, one core is left to the store's writer, and at least one used.
+    pub fn worker_threads(&self) -> usize {
+        match self.threads {
+            0 => available_parallelism().map_or(1, NonZeroUsize::get).saturating_sub(1).max(1),
+            threads => threads,
+        }
+    }
+}
+
+impl LogFormat {
+    /// Its name in a configuration.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Human => "human",
+            Self::Json => "json",
+        }
+    }
+}
+
+impl fmt::Display for Config {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let ServerConfig { listen, threads, request_timeout, drain_delay, drain_timeout, max_streams, allow_open } = &self.server;
+        writeln!(f, "[server]")?;
+        writeln!(f, "listen = \"{listen}\"")?;
+        writeln!(f, "threads = {threads}")?;
+        writeln!(f, "request_timeout = \"{}\"", duration::format(*request_timeout))?;
+        writeln!(f, "drain_delay = \"{}\"", duration::format(*drain_delay))?;
+        writeln!(f, "drain_timeout = \"{}\"", duration::format(*drain_timeout))?;
+        writeln!(f, "max_streams = {max_streams}")?;
+        writeln!(f, "allow_open = {allow_open}")?;
+
+        let StoreConfig { path } = &self.store;
+        writeln!(f, "\n[store]")?;
+        writeln!(f, "path = {}", quoted(&path.to_string_lossy()))?;
+
+        let LogConfig { filter, format } = &self.log;
+        writeln!(f, "\n[log]")?;
+        writeln!(f, "filter = {}", quoted(filter))?;
+        writeln!(f, "format = \"{}\"", format.name())
+    }
+}
+
+/// A text as a TOML string.
+fn quoted(text: &str) -> String {
+    let escape = |c: char| match c {
+        '"' | '\\' => format!("\\{c}"),
+        c if c.is_control() => format!("\\u{:04X}", u32::from(c)),
+        c => c.to_string(),
+    };
+    format!("\"{}\"", text.chars().map(escape).collect::<String>())
+}

@@ -1,0 +1,223 @@
+//! The configuration: which source wins, and that everything that is wrong is said at once.
+#![cfg(feature = "server")]
+
+use mancala::config::{Config, ConfigErrors, LogFormat, Sources};
+use std::ffi::OsString;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// Sources with a data folder and a file of this content.
+struct Given {
+    folder: tempfile::TempDir,
+    sources: Sources,
+}
+
+fn given(file: &str) -> Given {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("mancala.toml");
+    fs::write(&path, file).expect("a file");
+    Given { folder, sources: Sources { file: Some(path), ..nothing() } }
+}
+
+fn nothing() -> Sources {
+    Sources { data_folder: Some(PathBuf::from("/data")), ..Sources::default() }
+}
+
+fn variables<const N: usize>(variables: [(&str, &str); N]) -> Vec<(OsString, OsString)> {
+    variables.map(|(name, value)| (name.into(), value.into())).to_vec()
+}
+
+fn defaults() -> Config {
+    Config::defaults(PathBuf::from("/data/mancala/mancala.db"))
+}
+
+/// The keys of the faults, sorted, "-" for a source as a whole; and all of the text.
+fn faults(loaded: Result<Config, ConfigErrors>) -> (Vec<String>, String) {
+    let errors = loaded.expect_err("faults");
+    let mut keys: Vec<_> = errors.0.iter().map(|fault| fault.key.clone().unwrap_or("-".to_owned())).collect();
+    keys.sort();
+    (keys, errors.to_string())
+}
+
+#[test]
+fn nothing_given_is_the_defaults() {
+    let config = Config::load(&nothing()).expect("defaults are valid");
+    assert_eq!(config, defaults());
+    assert_eq!(config.server.listen.to_string(), "127.0.0.1:50051");
+    assert_eq!(config.server.drain_timeout, Duration::from_secs(8));
+    assert!(config.server.worker_threads() >= 1);
+}
+
+#[test]
+fn the_deployed_file_is_the_defaults() {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("deploy/mancala.toml");
+    let text = fs::read_to_string(&file).expect("the file");
+    assert_eq!(Config::load(&Sources { file: Some(file), ..nothing() }), Ok(defaults()));
+
+    // It shows every setting, the one without a fixed default too.
+    let shown = |line: &str| text.lines().any(|shown| shown.trim_start_matches("# ").starts_with(line));
+    for line in defaults().to_string().lines().filter(|line| line.contains('=')) {
+        let key = line.split('=').next().expect("a key");
+        assert!(shown(&format!("{key}=")), "{key} is missing");
+    }
+}
+
+#[test]
+fn flags_go_over_the_environment_and_that_over_the_file() {
+    let file = "[server]\nlisten = '127.0.0.1:1'\nthreads = 1\nmax_streams = 7\n[log]\nfilter = 'warn'\n";
+    let mut given = given(file);
+    given.sources.environment =
+        variables([("MANCALA_SERVER__LISTEN", "127.0.0.1:2"), ("MANCALA_SERVER__THREADS", "2"), ("MANCALA_LOG__FORMAT", "json")]);
+    given.sources.flags = vec![("server.listen", "--listen", "127.0.0.1:3".to_owned())];
+    let config = Config::load(&given.sources).expect("a configuration");
+
+    assert_eq!(config.server.listen.port(), 3);
+    assert_eq!(config.server.threads, 2);
+    assert_eq!(config.server.worker_threads(), 2);
+    assert_eq!(config.server.max_streams, 7);
+    assert_eq!(config.log.filter, "warn");
+    assert_eq!(config.log.format, LogFormat::Json);
+    assert_eq!(config.server.request_timeout, defaults().server.request_timeout);
+}
+
+#[test]
+fn every_setting_is_read_from_the_environment_as_from_a_file() {
+    let mut other = defaults();
+    other.server.listen = "[::1]:4".parse().expect("an address");
+    other.server.threads = 3;
+    other.server.request_timeout = Duration::from_millis(1500);
+    other.server.drain_delay = Duration::from_secs(5);
+    other.server.drain_timeout = Duration::from_secs(60);
+    other.server.max_streams = 9;
+    other.server.allow_open = true;
+    other.store.path = PathBuf::from("/a \"b\"\\c\n\u{7f}é.db");
+    other.log.filter = "warn,mancala=debug".to_owned();
+    other.log.format = LogFormat::Json;
+
+    let written = other.to_string();
+    assert_eq!(Config::load(&given(&written).sources), Ok(other.clone()), "{written}");
+
+    let mut section = String::new();
+    let mut environment = Vec::new();
+    for line in written.lines() {
+        if let Some(name) = line.strip_prefix('[') {
+            section = name.trim_end_matches(']').to_uppercase();
+        } else if let Some((key, value)) = line.split_once(" = ")
+            && key != "path"
+        {
+            let name = format!("MANCALA_{section}__{}", key.to_uppercase());
+            environment.push((name.into(), value.trim_matches('"').into()));
+        }
+    }
+    environment.push(("MANCALA_STORE__PATH".into(), other.store.path.clone().into()));
+    assert_eq!(environment.len(), 10);
+    assert_eq!(Config::load(&Sources { environment, ..nothing() }), Ok(other));
+}
+
+#[test]
+fn the_environment_can_name_the_file_and_a_flag_goes_over_it() {
+    let named = given("[server]\nthreads = 5\n");
+    let path = named.sources.file.clone().expect("a path");
+    let environment = variables([("MANCALA_CONFIG", path.to_str().expect("text"))]);
+    let config = Config::load(&Sources { environment: environment.clone(), ..nothing() }).expect("a configuration");
+    assert_eq!(config.server.threads, 5);
+
+    let other = named.folder.path().join("other.toml");
+    fs::write(&other, "[server]\nthreads = 6\n").expect("a file");
+    let config = Config::load(&Sources { file: Some(other), environment, ..nothing() }).expect("a configuration");
+    assert_eq!(config.server.threads, 6);
+}
+
+#[test]
+fn all_faults_are_reported_at_once_with_their_origins() {
+    let mut given =
+        given("colour = 1\n[server]\nlisten = 'here'\nthreads = -1\nmax_streams = 0\ndrain_delay = '2h'\n[log.filter]\na = 1\n");
+    given.sources.environment = variables([
+        ("MANCALA_SERVER__REQUEST_TIMEOUT", "0s"),
+        ("MANCALA_SERVER__DRAIN_TIMEOUT", "8"),
+        ("MANCALA_SERVER__ALLOW_OPEN", "perhaps"),
+        ("MANCALA_SERVER__LISTENS", "127.0.0.1:1"),
+    ]);
+    given.sources.flags = vec![("log.format", "--log-format", "xml".to_owned()), ("log.filter", "--log", "a=b=c".to_owned())];
+    let (keys, text) = faults(Config::load(&given.sources));
+
+    assert_eq!(
+        keys,
+        [
+            "colour",
+            "log.filter",
+            "log.filter.a",
+            "log.format",
+            "server.allow_open",
+            "server.drain_delay",
+            "server.drain_timeout",
+            "server.listen",
+            "server.listens",
+            "server.max_streams",
+            "server.request_timeout",
+            "server.threads",
+        ]
+    );
+    let file = given.sources.file.expect("a path");
+    let line = |start: String| assert!(text.contains(&start), "{start:?} is not in:\n{text}");
+    line(format!("\n  server.listen ({}): here given, expected an IP address and a port", file.display()));
+    line("\n  server.drain_timeout (MANCALA_SERVER__DRAIN_TIMEOUT): 8 given, expected a time such as".to_owned());
+    line("\n  log.format (--log-format): xml given, expected \"human\" or \"json\"".to_owned());
+    line("\n  server.listens (MANCALA_SERVER__LISTENS): there is no such setting".to_owned());
+}
+
+#[test]
+fn a_file_that_is_missing_or_no_toml_is_a_fault_beside_the_others() {
+    let environment = variables([("MANCALA_SERVER__THREADS", "many")]);
+    let missing = Sources { file: Some("/nowhere/mancala.toml".into()), environment: environment.clone(), ..nothing() };
+    let (keys, text) = faults(Config::load(&missing));
+    assert_eq!(keys, ["-", "server.threads"]);
+    assert!(text.contains("the file /nowhere/mancala.toml can't be read"), "{text}");
+
+    let mut given = given("[server\n");
+    given.sources.environment = environment;
+    let (keys, text) = faults(Config::load(&given.sources));
+    assert_eq!(keys, ["-", "server.threads"]);
+    assert!(text.contains("is not TOML"), "{text}");
+}
+
+#[test]
+fn an_address_beyond_the_machine_must_be_allowed_by_name() {
+    let listen = |address: &str, allow: &str| {
+        let environment = variables([("MANCALA_SERVER__LISTEN", address), ("MANCALA_SERVER__ALLOW_OPEN", allow)]);
+        Config::load(&Sources { environment, ..nothing() })
+    };
+    for address in ["0.0.0.0:1", "[::]:1", "192.0.2.1:1", "[::ffff:192.0.2.1]:1"] {
+        let (keys, text) = faults(listen(address, "false"));
+        assert_eq!(keys, ["server.listen"]);
+        assert!(text.contains("server.allow_open = true"), "{text}");
+        assert!(listen(address, "true").is_ok(), "{address}");
+    }
+    for address in ["127.0.0.1:1", "127.9.9.9:1", "[::1]:1", "[::ffff:127.0.0.1]:1"] {
+        assert!(listen(address, "false").is_ok(), "{address}");
+    }
+}
+
+#[test]
+fn variables_of_others_are_passed_over() {
+    // Kubernetes sets such for a service that is named "mancala".
+    let environment = variables([
+        ("MANCALA_PORT", "tcp://10.0.0.1:50051"),
+        ("MANCALA_SERVICE_HOST", "10.0.0.1"),
+        ("SERVER__LISTEN", "0.0.0.0:1"),
+        ("MANCALA_SERVER__LISTEN", ""),
+    ]);
+    assert_eq!(Config::load(&Sources { environment, ..nothing() }), Ok(defaults()));
+}
+
+#[test]
+fn without_a_home_the_data_file_must_be_named() {
+    let (keys, text) = faults(Config::load(&Sources::default()));
+    assert_eq!(keys, ["store.path"]);
+    assert!(text.contains("set store.path"), "{text}");
+
+    let environment = variables([("MANCALA_STORE__PATH", "/srv/m.db")]);
+    let config = Config::load(&Sources { environment, ..Sources::default() }).expect("a configuration");
+    assert_eq!(config.store.path, Path::new("/srv/m.db"));
+}
