@@ -1,0 +1,3 @@
+//! What the tests of the store share.
+
+pub mod store_conformance;
