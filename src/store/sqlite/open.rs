@@ -16,8 +16,8 @@ const OLDEST_SQLITE: i32 = 3_051_003;
 /// What every SQLite file begins with.
 const MAGIC: &[u8; 16] = b"SQLite format 3\0";
 
-/// Where the header has the application id, 4 bytes big-endian.
-const APPLICATION_ID_AT: usize = 68;
+/// Length of the header that follows from there.
+const HEADER: usize = 100;
 
 /// Pages that the writer keeps in memory, as KiB: the widely scattered index pages of some ten thousand sessions.
 const WRITER_CACHE_KIB: i32 = 64 * 1024;
@@ -75,32 +75,47 @@ fn make_folder(folder: &Path) -> io::Result<()> {
     builder.create(folder)
 }
 
-/// Refuses what is not ours by the first bytes alone: SQLite may change a file merely by opening it, when a journal lies
-/// beside it.
+/// Refuses what is not ours, and what is cut short, by the header alone: SQLite may change a file merely by opening it,
+/// when a journal lies beside it, and leaves a log beside one that it has only looked at.
 fn check_beginning(path: &Path) -> Result<(), OpenError> {
-    let begin = match File::open(path) {
-        Ok(file) if !file.metadata().is_ok_and(|meta| meta.is_file()) => {
-            return Err(OpenError::NotAFile { path: path.to_owned() });
-        }
-        Ok(file) => {
-            let mut bytes = Vec::new();
-            file.take(100).read_to_end(&mut bytes).map_err(|error| OpenError::io(path, error))?;
-            bytes
-        }
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
+    let file = match File::open(path) {
+        Ok(file) => file,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return check_no_log(path),
         Err(error) => return Err(OpenError::io(path, error)),
     };
-    if begin.is_empty() {
+    let meta = file.metadata().map_err(|error| OpenError::io(path, error))?;
+    if !meta.is_file() {
+        return Err(OpenError::NotAFile { path: path.to_owned() });
+    }
+    if meta.len() == 0 {
         return check_no_log(path);
     }
-    if begin.len() < 100 || !begin.starts_with(MAGIC) {
+    let mut header = Vec::new();
+    file.take(HEADER as u64).read_to_end(&mut header).map_err(|error| OpenError::io(path, error))?;
+    if header.len() < HEADER || !header.starts_with(MAGIC) {
         return Err(OpenError::NotADatabase { path: path.to_owned() });
     }
-    let id: [u8; 4] = std::array::from_fn(|i| begin[APPLICATION_ID_AT + i]);
-    match i32::from_be_bytes(id) {
-        schema::APPLICATION_ID => Ok(()),
-        application_id => Err(OpenError::Foreign { path: path.to_owned(), application_id }),
+    // Numbers are big-endian; the places are those of SQLite's file format.
+    let number = |at: usize| i32::from_be_bytes(std::array::from_fn(|i| header[at + i]));
+    let (version, application_id) = (number(60), number(68));
+    if application_id != schema::APPLICATION_ID {
+        return Err(OpenError::Foreign { path: path.to_owned(), application_id });
     }
+    if version > schema::VERSION {
+        return Err(OpenError::NewerSchema { path: path.to_owned(), found: version, known: schema::VERSION });
+    }
+    let page_size = u64::from(u16::from_be_bytes([header[16], header[17]]));
+    let promised = page_size * u64::from(number(28).cast_unsigned());
+    // With a log beside it, the file may have been growing when its process was killed.
+    if meta.len() < promised && !has_log(path) {
+        let detail = format!("it has {} bytes where its header promises {promised}", meta.len());
+        return Err(OpenError::Damaged { path: path.to_owned(), detail });
+    }
+    Ok(())
+}
+
+fn has_log(path: &Path) -> bool {
+    ["-wal", "-journal"].iter().any(|suffix| sidecar(path, suffix).metadata().is_ok_and(|meta| meta.len() > 0))
 }
 
 /// A write-ahead log without its database is what is left when the database was lost; SQLite would discard it.
