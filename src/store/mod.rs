@@ -64,8 +64,18 @@ pub struct Create {
     pub head: Head,
     /// Bodies of the events 1, 2, ...; at least one.
     pub events: Vec<String>,
-    /// The request that asked for it. Its id is unique among all creations of the store.
+    /// The request that asked for it. Its id is unique among all creations of the store. The first events bear it, so it
+    /// is also taken within the session.
     pub request: Option<Request>,
+}
+
+impl Create {
+    /// # Panics
+    /// If it has no events, or another version than events: a fault of the caller.
+    pub(crate) fn assert_valid(&self) {
+        assert!(!self.events.is_empty(), "a session is made with its first events");
+        assert_eq!(self.head.version as usize, self.events.len(), "a version is the number of events");
+    }
 }
 
 /// What became of a [`Create`].
@@ -107,6 +117,14 @@ pub struct Append {
     pub state: State,
     /// The head's new summary.
     pub summary: String,
+}
+
+impl Append {
+    /// # Panics
+    /// If it has no events: a fault of the caller.
+    pub(crate) fn assert_valid(&self) {
+        assert!(!self.events.is_empty(), "an append has events");
+    }
 }
 
 /// What became of an [`Append`].
@@ -187,7 +205,7 @@ pub enum StoreError {
     /// The write may or may not have happened: ask again with the same request id.
     #[error("the outcome of a write is unknown: {0}")]
     Unknown(String),
-    /// What was read is not what was written.
+    /// What was read is not what was written. If only one session is concerned, the store's health stays as it is.
     #[error("the store is damaged: {0}")]
     Damaged(String),
 }
@@ -195,7 +213,7 @@ pub enum StoreError {
 /// A durable store of sessions. All implementations pass one conformance suite.
 #[async_trait]
 pub trait Store: Send + Sync + 'static {
-    /// Makes a session.
+    /// Makes a session. A request id that is known comes before a session id that is taken.
     async fn create(&self, create: Create) -> Result<Created, StoreError>;
 
     /// The creation that a request id stands for, if any.

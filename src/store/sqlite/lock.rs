@@ -1,0 +1,61 @@
+//! The lock that keeps two servers off one file.
+//!
+//! SQLite's own locks let processes take turns. That is not enough: a server keeps sessions in memory and would not see
+//! what another one writes. So the whole store is locked for as long as it is open, by the operating system, which
+//! releases the lock when the process ends in whatever way.
+
+use super::open_error::OpenError;
+use std::fs::{File, OpenOptions, TryLockError};
+use std::io::{Read, Seek, Write};
+use std::path::{Path, PathBuf};
+
+/// Held as long as it lives.
+pub(super) struct Lock {
+    /// Never read again: closing it releases the lock.
+    _file: File,
+}
+
+impl Lock {
+    /// Locks the store at `path` (canonical, so that two names of one file are one lock) by the file `path`.lock.
+    pub fn take(path: &Path) -> Result<Lock, OpenError> {
+        let lock_path = sidecar(path, ".lock");
+        let mut file = open(&lock_path).map_err(|error| OpenError::io(&lock_path, error))?;
+        match file.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => {
+                return Err(OpenError::Locked { path: path.to_owned(), holder: holder(&mut file) });
+            }
+            Err(TryLockError::Error(error)) => return Err(OpenError::io(&lock_path, error)),
+        }
+        write_pid(&mut file).map_err(|error| OpenError::io(&lock_path, error))?;
+        Ok(Lock { _file: file })
+    }
+}
+
+/// The path with something added to the file's name.
+pub(super) fn sidecar(path: &Path, suffix: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(suffix);
+    PathBuf::from(name)
+}
+
+fn open(path: &Path) -> std::io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.read(true).write(true).create(true).truncate(false);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.open(path)
+}
+
+fn write_pid(file: &mut File) -> std::io::Result<()> {
+    file.set_len(0)?;
+    file.rewind()?;
+    writeln!(file, "{}", std::process::id())
+}
+
+/// The process id that the holder wrote; `None` if it has not yet, or if it can't be read.
+fn holder(file: &mut File) -> Option<u32> {
+    let mut text = String::new();
+    file.take(16).read_to_string(&mut text).ok()?;
+    text.trim().parse().ok()
+}

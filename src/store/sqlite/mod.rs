@@ -1,0 +1,124 @@
+//! The embedded store: one SQLite file, written by one thread and read by a few connections.
+
+mod condition;
+mod errors;
+mod lock;
+mod open;
+mod open_error;
+mod pool;
+mod queue;
+mod reads;
+mod schema;
+mod writer;
+mod writes;
+
+pub use open_error::OpenError;
+
+use super::{Append, Appended, Create, Created, Creation, Delete, Deleted, Head, Health, Query, Store, StoreError, StoredEvent};
+use async_trait::async_trait;
+use condition::Condition;
+use pool::Pool;
+use queue::Queue;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::watch;
+use writer::Writer;
+
+/// How a store is opened and run.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// Connections that read; at least one.
+    pub readers: usize,
+    /// How often an unwritable store tries again.
+    pub retry_every: Duration,
+    /// How long to wait for another program, such as an SQLite shell, that holds a lock.
+    pub busy_timeout: Duration,
+    /// Largest file, in bytes, whose whole structure is checked when it is opened.
+    pub check_up_to: u64,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options {
+            readers: 3,
+            retry_every: Duration::from_millis(500),
+            busy_timeout: Duration::from_secs(5),
+            check_up_to: 64 << 20,
+        }
+    }
+}
+
+/// A store in one SQLite file.
+pub struct SqliteStore {
+    // Before the queue, so that the last connection to close is the writer's, which tidies up.
+    readers: Pool,
+    writer: Queue,
+    condition: Arc<Condition>,
+}
+
+impl SqliteStore {
+    /// Opens the store at `path` and locks it; makes it, and its folder, if there is no file or an empty one.
+    ///
+    /// It has been written once when this returns, so a store that can't be written does not open. Dropping it closes it,
+    /// and waits for that; [`Store::close`] is the way that does not block a thread.
+    pub fn open(path: &Path, options: Options) -> Result<SqliteStore, OpenError> {
+        let opened = open::open(path, &options)?;
+        let condition = Arc::new(Condition::writable());
+        let readers = Pool::new(opened.readers, condition.clone());
+        let writer = Queue::start(condition.clone(), |inbox| Writer {
+            connection: opened.writer,
+            inbox,
+            condition: condition.clone(),
+            retry_every: options.retry_every,
+            lock: opened.lock,
+        })
+        .map_err(|error| OpenError::io(path, error))?;
+        Ok(SqliteStore { readers, writer, condition })
+    }
+}
+
+#[async_trait]
+impl Store for SqliteStore {
+    async fn create(&self, create: Create) -> Result<Created, StoreError> {
+        create.assert_valid();
+        self.writer.write(move |connection| writes::create(connection, &create)).await
+    }
+
+    async fn creation(&self, request_id: &str) -> Result<Option<Creation>, StoreError> {
+        let request_id = request_id.to_owned();
+        self.readers.read(move |connection| reads::creation(connection, &request_id)).await
+    }
+
+    async fn append(&self, append: Append) -> Result<Appended, StoreError> {
+        append.assert_valid();
+        self.writer.write(move |connection| writes::append(connection, &append)).await
+    }
+
+    async fn delete(&self, delete: Delete) -> Result<Deleted, StoreError> {
+        self.writer.write(move |connection| writes::delete(connection, &delete)).await
+    }
+
+    async fn read(&self, session_id: &str, after: u32, limit: usize) -> Result<Option<Vec<StoredEvent>>, StoreError> {
+        let session_id = session_id.to_owned();
+        self.readers.read(move |connection| reads::events(connection, &session_id, after, limit)).await
+    }
+
+    async fn head(&self, session_id: &str) -> Result<Option<Head>, StoreError> {
+        let session_id = session_id.to_owned();
+        self.readers.read(move |connection| reads::head(connection, &session_id)).await
+    }
+
+    async fn list(&self, query: Query) -> Result<Vec<Head>, StoreError> {
+        self.readers.read(move |connection| reads::list(connection, &query)).await
+    }
+
+    fn health(&self) -> watch::Receiver<Health> {
+        self.condition.subscribe()
+    }
+
+    async fn close(&self) {
+        self.readers.close().await;
+        self.writer.close().await;
+    }
+}

@@ -1,0 +1,228 @@
+//! Opening a file: whatever is wrong with it is found here, before anything in it is changed.
+
+use super::Options;
+use super::lock::{Lock, sidecar};
+use super::open_error::OpenError;
+use super::schema::{self, Kind};
+use rusqlite::config::DbConfig;
+use rusqlite::{Connection, OpenFlags};
+use std::fs::{DirBuilder, File, OpenOptions};
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+/// The oldest SQLite that is safe: before it, a write-ahead log that is reset while it is read can corrupt the file.
+const OLDEST_SQLITE: i32 = 3_051_003;
+
+/// What every SQLite file begins with.
+const MAGIC: &[u8; 16] = b"SQLite format 3\0";
+
+/// Length of the header that follows from there.
+const HEADER: usize = 100;
+
+/// Pages that the writer keeps in memory, as KiB: the widely scattered index pages of some ten thousand sessions.
+const WRITER_CACHE_KIB: i32 = 64 * 1024;
+
+/// The same for each reader.
+const READER_CACHE_KIB: i32 = 8 * 1024;
+
+/// An open store, before its threads run.
+pub(super) struct Opened {
+    pub writer: Connection,
+    pub readers: Vec<Connection>,
+    pub lock: Lock,
+}
+
+/// Opens the store at `path`, or makes it if there is no file or an empty one.
+pub(super) fn open(path: &Path, options: &Options) -> Result<Opened, OpenError> {
+    check_library(rusqlite::version_number())?;
+    let path = canonical(path)?;
+    // Before the lock, so that not even a lock file is put beside a file that is not ours.
+    check_beginning(&path)?;
+    let lock = Lock::take(&path)?;
+    make_file(&path)?;
+    let writer = open_writer(&path, options)?;
+    let readers = (0..options.readers.max(1)).map(|_| open_reader(&path, options)).collect::<Result<_, _>>()?;
+    Ok(Opened { writer, readers, lock })
+}
+
+fn check_library(found: i32) -> Result<(), OpenError> {
+    if found < OLDEST_SQLITE {
+        return Err(OpenError::TooOld { found, needed: OLDEST_SQLITE });
+    }
+    Ok(())
+}
+
+/// The one true name of the file; makes its folder if need be.
+fn canonical(path: &Path) -> Result<PathBuf, OpenError> {
+    if path.exists() {
+        return path.canonicalize().map_err(|error| OpenError::io(path, error));
+    }
+    let Some(name) = path.file_name() else {
+        return Err(OpenError::NotAFile { path: path.to_owned() });
+    };
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    make_folder(folder)
+        .and_then(|()| folder.canonicalize())
+        .map(|folder| folder.join(name))
+        .map_err(|error| OpenError::io(folder, error))
+}
+
+fn make_folder(folder: &Path) -> io::Result<()> {
+    let mut builder = DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(folder)
+}
+
+/// Refuses what is not ours, and what is cut short, by the header alone: SQLite may change a file merely by opening it,
+/// when a journal lies beside it, and leaves a log beside one that it has only looked at.
+fn check_beginning(path: &Path) -> Result<(), OpenError> {
+    let file = match File::open(path) {
+        Ok(file) => file,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return check_no_log(path),
+        Err(error) => return Err(OpenError::io(path, error)),
+    };
+    let meta = file.metadata().map_err(|error| OpenError::io(path, error))?;
+    if !meta.is_file() {
+        return Err(OpenError::NotAFile { path: path.to_owned() });
+    }
+    if meta.len() == 0 {
+        return check_no_log(path);
+    }
+    let mut header = Vec::new();
+    file.take(HEADER as u64).read_to_end(&mut header).map_err(|error| OpenError::io(path, error))?;
+    if header.len() < HEADER || !header.starts_with(MAGIC) {
+        return Err(OpenError::NotADatabase { path: path.to_owned() });
+    }
+    // Numbers are big-endian; the places are those of SQLite's file format.
+    let number = |at: usize| i32::from_be_bytes(std::array::from_fn(|i| header[at + i]));
+    let (version, application_id) = (number(60), number(68));
+    if application_id != schema::APPLICATION_ID {
+        return Err(OpenError::Foreign { path: path.to_owned(), application_id });
+    }
+    if version > schema::VERSION {
+        return Err(OpenError::NewerSchema { path: path.to_owned(), found: version, known: schema::VERSION });
+    }
+    let page_size = u64::from(u16::from_be_bytes([header[16], header[17]]));
+    let promised = page_size * u64::from(number(28).cast_unsigned());
+    // With a log beside it, the file may have been growing when its process was killed.
+    if meta.len() < promised && !has_log(path) {
+        let detail = format!("it has {} bytes where its header promises {promised}", meta.len());
+        return Err(OpenError::Damaged { path: path.to_owned(), detail });
+    }
+    Ok(())
+}
+
+fn has_log(path: &Path) -> bool {
+    ["-wal", "-journal"].iter().any(|suffix| sidecar(path, suffix).metadata().is_ok_and(|meta| meta.len() > 0))
+}
+
+/// A write-ahead log without its database is what is left when the database was lost; SQLite would discard it.
+fn check_no_log(path: &Path) -> Result<(), OpenError> {
+    let log = sidecar(path, "-wal");
+    if log.metadata().is_ok_and(|meta| meta.len() > 0) {
+        let detail = format!("it is missing or empty, but {} holds writes that belong to it", log.display());
+        return Err(OpenError::Damaged { path: path.to_owned(), detail });
+    }
+    Ok(())
+}
+
+/// Makes the file if it is not there, and sees that it can be read and written: SQLite would quietly open it read-only.
+fn make_file(path: &Path) -> Result<(), OpenError> {
+    let mut options = OpenOptions::new();
+    options.read(true).write(true).create(true).truncate(false);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.open(path).map(drop).map_err(|error| OpenError::io(path, error))
+}
+
+fn open_writer(path: &Path, options: &Options) -> Result<Connection, OpenError> {
+    let failed = |error| OpenError::sqlite(path, error);
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let mut connection = Connection::open_with_flags(path, flags).map_err(failed)?;
+    configure(&connection, options, WRITER_CACHE_KIB).map_err(failed)?;
+    // A file that is refused, and one whose disk has failed, is left as it is. Closing in order turns this off.
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true).map_err(failed)?;
+    if connection.is_readonly(rusqlite::MAIN_DB).map_err(failed)? {
+        return Err(OpenError::ReadOnly { path: path.to_owned() });
+    }
+    let version = match schema::kind(&connection).map_err(failed)? {
+        Kind::Empty => 0,
+        Kind::Ours(version @ 1..=schema::VERSION) => version,
+        Kind::Ours(found) if found > schema::VERSION => {
+            return Err(OpenError::NewerSchema { path: path.to_owned(), found, known: schema::VERSION });
+        }
+        Kind::Ours(found) => {
+            return Err(OpenError::Damaged { path: path.to_owned(), detail: format!("its schema version is {found}") });
+        }
+        Kind::Foreign(application_id) => {
+            return Err(OpenError::Foreign { path: path.to_owned(), application_id });
+        }
+    };
+    if version > 0 {
+        check_content(&connection, path, options)?;
+    }
+    // An empty file gets its first tables by a rollback journal, so that no crash leaves a database without our mark.
+    schema::migrate(&mut connection, version).map_err(failed)?;
+    enable_log(&connection).map_err(failed)?;
+    if connection.execute(schema::HEARTBEAT, []).map_err(failed)? != 1 {
+        return Err(OpenError::Damaged { path: path.to_owned(), detail: "its table meta is empty".into() });
+    }
+    Ok(connection)
+}
+
+/// Looks through the whole file if that is quick, so that damage is met now rather than in the middle of a game.
+fn check_content(connection: &Connection, path: &Path, options: &Options) -> Result<(), OpenError> {
+    let size = path.metadata().map_err(|error| OpenError::io(path, error))?.len();
+    if size > options.check_up_to {
+        return Ok(());
+    }
+    let detail: String =
+        connection.query_row("PRAGMA quick_check(1)", [], |row| row.get(0)).map_err(|error| OpenError::sqlite(path, error))?;
+    if detail != "ok" {
+        return Err(OpenError::Damaged { path: path.to_owned(), detail });
+    }
+    Ok(())
+}
+
+fn configure(connection: &Connection, options: &Options, cache_kib: i32) -> rusqlite::Result<()> {
+    connection.busy_timeout(options.busy_timeout)?;
+    connection.set_prepared_statement_cache_capacity(64);
+    connection.pragma_update(None, "cache_size", -cache_kib)?;
+    // The file's own schema is data: it may not call functions with side effects.
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false)?;
+    Ok(())
+}
+
+/// Writes go to a log that is synced at every commit. The writer moves them into the file itself, at times of its choice
+/// and seeing the errors, which SQLite's automatic checkpoint keeps to itself.
+fn enable_log(connection: &Connection) -> rusqlite::Result<()> {
+    connection.pragma_update_and_check(None, "journal_mode", "wal", |row| {
+        let mode: String = row.get(0)?;
+        if mode == "wal" { Ok(()) } else { Err(rusqlite::Error::InvalidQuery) }
+    })?;
+    connection.pragma_update(None, "synchronous", "full")?;
+    connection.pragma_update_and_check(None, "wal_autocheckpoint", 0, |_| Ok(()))
+}
+
+fn open_reader(path: &Path, options: &Options) -> Result<Connection, OpenError> {
+    let failed = |error| OpenError::sqlite(path, error);
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let connection = Connection::open_with_flags(path, flags).map_err(failed)?;
+    configure(&connection, options, READER_CACHE_KIB).map_err(failed)?;
+    Ok(connection)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_old_library_is_refused() {
+        let error = check_library(3_051_002).expect_err("too old");
+        assert_eq!(error.to_string(), "SQLite 3051002 is too old, it can corrupt files: build against 3051003 or newer");
+        assert!(check_library(3_051_003).is_ok());
+        assert!(check_library(rusqlite::version_number()).is_ok());
+    }
+}

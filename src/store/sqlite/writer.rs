@@ -1,0 +1,247 @@
+//! The one thread that writes: it takes all that is queued into one transaction, and pays for one fsync.
+//!
+//! It knows nothing of sessions: a job is a function of the connection, whose result is told to its caller after COMMIT.
+
+use super::condition::Condition;
+use super::errors::{Failure, Stop, Trouble, trouble};
+use super::lock::Lock;
+use super::schema;
+use crate::store::{Health, StoreError};
+use rusqlite::Connection;
+use rusqlite::config::DbConfig;
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::time::{Duration, Instant};
+use tokio::sync::{OwnedSemaphorePermit, oneshot};
+
+/// Most jobs of one transaction.
+const BATCH: usize = 1024;
+
+/// Jobs after which the log is moved into the file: it stays at some ten MiB, which a start after a crash reads in no time.
+const JOBS_PER_CHECKPOINT: usize = 4096;
+
+/// What the thread is sent.
+pub(super) enum Message {
+    /// Do this.
+    Write(Box<dyn Job>),
+    /// Do what came before, then end.
+    Close,
+}
+
+/// A queued write.
+pub(super) trait Job: Send {
+    /// Does it; `Ok(false)` if what it did is to be undone, which then concerns no other job.
+    fn run(&mut self, connection: &Connection) -> rusqlite::Result<bool>;
+
+    /// Tells its caller how it ended: as its run said, or, with an error, not at all.
+    fn answer(self: Box<Self>, end: Result<(), StoreError>);
+}
+
+/// A [`Job`] made of a function.
+pub(super) struct Write<T, W> {
+    work: Option<W>,
+    outcome: Option<Result<T, StoreError>>,
+    reply: oneshot::Sender<Result<T, StoreError>>,
+    /// Its place in the queue, free again when it is answered.
+    _place: OwnedSemaphorePermit,
+}
+
+impl<T, W> Write<T, W> {
+    pub fn new(work: W, reply: oneshot::Sender<Result<T, StoreError>>, place: OwnedSemaphorePermit) -> Write<T, W> {
+        Write { work: Some(work), outcome: None, reply, _place: place }
+    }
+}
+
+impl<T, W> Job for Write<T, W>
+where
+    T: Send,
+    W: FnOnce(&Connection) -> Result<T, Failure> + Send,
+{
+    fn run(&mut self, connection: &Connection) -> rusqlite::Result<bool> {
+        let work = self.work.take().expect("a job runs once");
+        match work(connection) {
+            Ok(outcome) => {
+                self.outcome = Some(Ok(outcome));
+                Ok(true)
+            }
+            Err(Failure::Rows(what)) => {
+                self.outcome = Some(Err(StoreError::Damaged(what)));
+                Ok(false)
+            }
+            Err(Failure::Database(error)) => Err(error),
+        }
+    }
+
+    fn answer(self: Box<Self>, end: Result<(), StoreError>) {
+        let Write { outcome, reply, .. } = *self;
+        // A caller that waits no longer will ask again.
+        let _ = reply.send(end.and_then(|()| outcome.expect("it ran")));
+    }
+}
+
+/// The thread's state.
+pub(super) struct Writer {
+    pub connection: Connection,
+    pub inbox: Receiver<Message>,
+    pub condition: Arc<Condition>,
+    pub retry_every: Duration,
+    /// Released last.
+    pub lock: Lock,
+}
+
+/// What the thread does next.
+enum Turn {
+    Write { jobs: Vec<Box<dyn Job>>, then_close: bool },
+    Retry,
+}
+
+impl Writer {
+    /// Works until it is told to close, or until nobody can tell it anything any more.
+    pub fn run(self) {
+        let mut jobs_since_checkpoint = 0;
+        let mut next_retry = Instant::now();
+        loop {
+            match self.next(next_retry) {
+                Turn::Write { jobs, then_close } => {
+                    jobs_since_checkpoint += jobs.len();
+                    let before = self.condition.health();
+                    self.write(jobs);
+                    if before == Health::Writable {
+                        next_retry = Instant::now() + self.retry_every;
+                    }
+                    if then_close {
+                        break;
+                    }
+                }
+                Turn::Retry => {
+                    self.retry();
+                    next_retry = Instant::now() + self.retry_every;
+                }
+            }
+            if jobs_since_checkpoint >= JOBS_PER_CHECKPOINT && self.condition.health() == Health::Writable {
+                self.checkpoint("PRAGMA wal_checkpoint(PASSIVE)");
+                jobs_since_checkpoint = 0;
+            }
+        }
+        self.close();
+    }
+
+    /// Waits for a job, then takes what else is there.
+    fn next(&self, next_retry: Instant) -> Turn {
+        let first = if self.condition.health() == Health::Unwritable {
+            let wait = next_retry.saturating_duration_since(Instant::now());
+            if wait.is_zero() {
+                return Turn::Retry;
+            }
+            match self.inbox.recv_timeout(wait) {
+                Ok(message) => message,
+                Err(RecvTimeoutError::Timeout) => return Turn::Retry,
+                Err(RecvTimeoutError::Disconnected) => Message::Close,
+            }
+        } else {
+            self.inbox.recv().unwrap_or(Message::Close)
+        };
+        let mut jobs = Vec::new();
+        for message in std::iter::once(first).chain(self.inbox.try_iter()) {
+            match message {
+                Message::Write(job) => jobs.push(job),
+                Message::Close => return Turn::Write { jobs, then_close: true },
+            }
+            if jobs.len() == BATCH {
+                break;
+            }
+        }
+        Turn::Write { jobs, then_close: false }
+    }
+
+    /// Writes the jobs and answers them; or only answers them, if it is known that writing fails. To try each would be no
+    /// sooner to succeed than the retries are, and so callers are told the same as health says.
+    fn write(&self, mut jobs: Vec<Box<dyn Job>>) {
+        let end = match self.condition.refusal() {
+            Some(refusal) => Err(refusal),
+            None => self.commit(&mut jobs).map_err(|stop| {
+                self.condition.worsen(&stop);
+                stop.answer
+            }),
+        };
+        for job in jobs {
+            job.answer(end.clone());
+        }
+    }
+
+    fn commit(&self, jobs: &mut [Box<dyn Job>]) -> Result<(), Stop> {
+        let stop = match catch_unwind(AssertUnwindSafe(|| self.apply(jobs))) {
+            Ok(Ok(())) => match self.execute("COMMIT") {
+                Ok(()) => return Ok(()),
+                Err(error) => Stop::at_commit(&error),
+            },
+            Ok(Err(error)) => Stop::before_commit(&error),
+            Err(panic) => Stop::fault(panic_text(&*panic)),
+        };
+        if self.connection.is_autocommit() || self.execute("ROLLBACK").is_ok() {
+            Err(stop)
+        } else {
+            // A transaction that can't be ended stands in the way of all others.
+            Err(Stop { health: Health::Broken, ..stop })
+        }
+    }
+
+    fn apply(&self, jobs: &mut [Box<dyn Job>]) -> rusqlite::Result<()> {
+        self.execute("BEGIN IMMEDIATE")?;
+        for job in jobs {
+            self.execute("SAVEPOINT job")?;
+            if !job.run(&self.connection)? {
+                self.execute("ROLLBACK TO job")?;
+            }
+            self.execute("RELEASE job")?;
+        }
+        Ok(())
+    }
+
+    fn execute(&self, sql: &str) -> rusqlite::Result<()> {
+        self.connection.prepare_cached(sql)?.execute([]).map(drop)
+    }
+
+    /// Sees whether writing succeeds again, by writing. After a failed COMMIT this also takes the place in the log of
+    /// whatever that one has left there.
+    fn retry(&self) {
+        match self.execute(schema::HEARTBEAT) {
+            Ok(()) => self.condition.recover(),
+            Err(error) => self.condition.worsen(&Stop::at_commit(&error)),
+        }
+    }
+
+    /// Moves the log into the file. What is in the log is safe there, so a full disk only puts this off.
+    fn checkpoint(&self, sql: &str) {
+        let Err(error) = self.connection.query_row(sql, [], |_| Ok(())) else {
+            return;
+        };
+        match trouble(&error) {
+            Trouble::Full | Trouble::Unwritable => tracing::warn!(%error, "the log could not be moved into the store's file yet"),
+            Trouble::Disk | Trouble::File | Trouble::Rows => self.condition.worsen(&Stop::before_commit(&error)),
+        }
+    }
+
+    /// Leaves one file with everything in it; or, if it is broken, all files as they are.
+    fn close(self) {
+        if self.condition.health() != Health::Broken {
+            self.checkpoint("PRAGMA wal_checkpoint(TRUNCATE)");
+        }
+        if self.condition.health() != Health::Broken
+            && let Err(error) = self.connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, false)
+        {
+            tracing::warn!(%error, "the log stays beside the store's file");
+        }
+        if let Err((_, error)) = self.connection.close() {
+            tracing::warn!(%error, "the store's file was not closed in order");
+        }
+        drop(self.lock);
+    }
+}
+
+fn panic_text(panic: &(dyn Any + Send)) -> String {
+    let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
+    text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_else(|| "no reason given".into())
+}

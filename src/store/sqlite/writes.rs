@@ -1,0 +1,185 @@
+//! The three writes, each as a function of the writer's connection inside a transaction.
+//!
+//! A write that is refused has changed nothing, by the order of its steps: what may refuse it comes first.
+
+use super::errors::Failure;
+use super::reads;
+use crate::store::{Append, Appended, Create, Created, Delete, Deleted, Head, Request, State};
+use rusqlite::{Connection, OptionalExtension, Row, params};
+
+/// The number that stands for a state in the tables.
+pub(super) fn state_code(state: State) -> i64 {
+    match state {
+        State::Active => 0,
+        State::Finished => 1,
+        State::Aborted => 2,
+    }
+}
+
+pub(super) fn create(connection: &Connection, create: &Create) -> Result<Created, Failure> {
+    if let Some(request) = &create.request
+        && let Some(creation) = reads::creation(connection, &request.id)?
+    {
+        return Ok(Created::Repeated(creation));
+    }
+    let head = &create.head;
+    if is_taken(connection, &head.session_id)? {
+        return Ok(Created::IdTaken);
+    }
+    let key = insert_session(connection, head)?;
+    insert_labels(connection, key, head)?;
+    if let Some(request) = &create.request {
+        connection
+            .prepare_cached("INSERT INTO creations (request_id, digest, session_id) VALUES (?1, ?2, ?3)")?
+            .execute(params![request.id, request.digest, head.session_id])?;
+    }
+    let events = Events { session: key, after: 0, time: head.created, request: create.request.as_ref(), bodies: &create.events };
+    if !insert_events(connection, &events)? {
+        return Err(Failure::Rows(format!("session {} is new but has events", head.session_id)));
+    }
+    Ok(Created::Done)
+}
+
+pub(super) fn append(connection: &Connection, append: &Append) -> Result<Appended, Failure> {
+    let Some(session) = find(connection, &append.session_id)? else {
+        return Ok(Appended::NotFound);
+    };
+    if session.version != append.expected_version {
+        return Ok(Appended::Conflict);
+    }
+    let events = Events {
+        session: session.key,
+        after: session.version,
+        time: append.time,
+        request: append.request.as_ref(),
+        bodies: &append.events,
+    };
+    if !insert_events(connection, &events)? {
+        return Ok(Appended::Conflict);
+    }
+    let version = i64::from(session.version) + append.events.len() as i64;
+    connection
+        .prepare_cached("UPDATE sessions SET version = ?2, updated = ?3, summary = ?4 WHERE key = ?1")?
+        .execute(params![session.key, version, append.time, append.summary])?;
+    // By itself, since it is rare and moves the session in two indexes.
+    if session.state != state_code(append.state) {
+        connection
+            .prepare_cached("UPDATE sessions SET state = ?2 WHERE key = ?1")?
+            .execute(params![session.key, state_code(append.state)])?;
+    }
+    Ok(Appended::Done)
+}
+
+pub(super) fn delete(connection: &Connection, delete: &Delete) -> Result<Deleted, Failure> {
+    let Some(session) = find(connection, &delete.session_id)? else {
+        return Ok(match tombstone(connection, &delete.session_id)? {
+            Some(request) => Deleted::Gone(request),
+            None => Deleted::NotFound,
+        });
+    };
+    if delete.expected_version.is_some_and(|expected| expected != session.version) {
+        return Ok(Deleted::Conflict(session.version));
+    }
+    let labels = reads::head(connection, &delete.session_id)?.map(|head| (head.created, head.labels));
+    for (created, (name, value)) in labels.iter().flat_map(|(created, labels)| labels.iter().map(move |l| (created, l))) {
+        connection
+            .prepare_cached("DELETE FROM labels WHERE name = ?1 AND value = ?2 AND created = ?3 AND session_id = ?4")?
+            .execute(params![name, value, created, delete.session_id])?;
+    }
+    connection.prepare_cached("DELETE FROM events WHERE session = ?1")?.execute([session.key])?;
+    connection.prepare_cached("DELETE FROM sessions WHERE key = ?1")?.execute([session.key])?;
+    let (id, digest) = columns(delete.request.as_ref());
+    connection
+        .prepare_cached("INSERT INTO tombstones (session_id, deleted, request_id, digest) VALUES (?1, ?2, ?3, ?4)")?
+        .execute(params![delete.session_id, delete.time, id, digest])?;
+    Ok(Deleted::Done)
+}
+
+/// A session as the writes see it.
+struct Found {
+    key: i64,
+    version: u32,
+    state: i64,
+}
+
+fn find(connection: &Connection, session_id: &str) -> rusqlite::Result<Option<Found>> {
+    connection
+        .prepare_cached("SELECT key, version, state FROM sessions WHERE session_id = ?1")?
+        .query_row([session_id], |row| Ok(Found { key: row.get(0)?, version: row.get(1)?, state: row.get(2)? }))
+        .optional()
+}
+
+fn is_taken(connection: &Connection, session_id: &str) -> rusqlite::Result<bool> {
+    connection
+        .prepare_cached(
+            "SELECT EXISTS (SELECT 1 FROM sessions WHERE session_id = ?1)
+                 OR EXISTS (SELECT 1 FROM tombstones WHERE session_id = ?1)",
+        )?
+        .query_row([session_id], |row| row.get(0))
+}
+
+fn tombstone(connection: &Connection, session_id: &str) -> rusqlite::Result<Option<Option<Request>>> {
+    connection
+        .prepare_cached("SELECT request_id, digest FROM tombstones WHERE session_id = ?1")?
+        .query_row([session_id], |row: &Row<'_>| reads::request(row, 0))
+        .optional()
+}
+
+fn insert_session(connection: &Connection, head: &Head) -> rusqlite::Result<i64> {
+    let labels = serde_json::to_string(&head.labels).expect("a map of strings is JSON");
+    connection
+        .prepare_cached(
+            "INSERT INTO sessions (session_id, game, state, created, updated, version, labels, summary)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+        )?
+        .execute(params![
+            head.session_id,
+            head.game,
+            state_code(head.state),
+            head.created,
+            head.updated,
+            head.version,
+            labels,
+            head.summary
+        ])?;
+    Ok(connection.last_insert_rowid())
+}
+
+fn insert_labels(connection: &Connection, key: i64, head: &Head) -> rusqlite::Result<()> {
+    let mut insert = connection
+        .prepare_cached("INSERT INTO labels (name, value, created, session_id, session) VALUES (?1, ?2, ?3, ?4, ?5)")?;
+    for (name, value) in &head.labels {
+        insert.execute(params![name, value, head.created, head.session_id, key])?;
+    }
+    Ok(())
+}
+
+/// Events to insert, those of one append.
+struct Events<'a> {
+    session: i64,
+    after: u32,
+    time: i64,
+    request: Option<&'a Request>,
+    bodies: &'a [String],
+}
+
+/// Whether they were inserted: not if the session has used the request's id. Only the first of an append stands in the
+/// index of requests, so it is the first that is refused, before anything is written.
+fn insert_events(connection: &Connection, events: &Events<'_>) -> rusqlite::Result<bool> {
+    let mut insert = connection.prepare_cached(
+        "INSERT INTO events (session, seq, time, first, request_id, digest, body) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
+         ON CONFLICT (session, request_id) WHERE first = 1 AND request_id IS NOT NULL DO NOTHING",
+    )?;
+    let (id, digest) = columns(events.request);
+    for (seq, body) in (i64::from(events.after) + 1..).zip(events.bodies) {
+        let first = seq == i64::from(events.after) + 1;
+        if insert.execute(params![events.session, seq, events.time, first, id, digest, body])? == 0 {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+fn columns(request: Option<&Request>) -> (Option<&str>, Option<&[u8]>) {
+    (request.map(|request| request.id.as_str()), request.map(|request| request.digest.as_slice()))
+}

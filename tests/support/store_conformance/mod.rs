@@ -1,0 +1,68 @@
+//! What every store must do, whatever database it is made of. Each function wants a store of its own, empty.
+
+mod lists;
+mod outcomes;
+mod races;
+
+pub use lists::*;
+pub use outcomes::*;
+pub use races::*;
+
+use mancala::store::{Append, Create, Delete, Head, Query, Request, State, Store, StoredEvent};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+pub type Subject = Arc<dyn Store>;
+
+pub fn request(id: &str) -> Request {
+    let mut digest = [7; 32];
+    digest[..id.len().min(32)].copy_from_slice(&id.as_bytes()[..id.len().min(32)]);
+    Request { id: id.into(), digest }
+}
+
+/// A session made at time 1,000 with one event.
+pub fn create(session_id: &str) -> Create {
+    Create {
+        head: Head {
+            session_id: session_id.into(),
+            game: "gore".into(),
+            labels: BTreeMap::new(),
+            created: 1_000,
+            updated: 1_000,
+            state: State::Active,
+            version: 1,
+            summary: format!("{session_id} at 1"),
+        },
+        events: vec!["created".into()],
+        request: None,
+    }
+}
+
+/// One event on top of a version, at time 1,000 + that version.
+pub fn append(session_id: &str, expected_version: u32) -> Append {
+    Append {
+        session_id: session_id.into(),
+        expected_version,
+        time: 1_000 + i64::from(expected_version),
+        request: None,
+        events: vec![format!("event {}", expected_version + 1)],
+        state: State::Active,
+        summary: format!("{session_id} at {}", expected_version + 1),
+    }
+}
+
+pub fn delete(session_id: &str) -> Delete {
+    Delete { session_id: session_id.into(), expected_version: None, request: None, time: 5_000 }
+}
+
+async fn all(store: &Subject, session_id: &str) -> Vec<StoredEvent> {
+    store.read(session_id, 0, usize::MAX).await.expect("read").expect("the session")
+}
+
+fn bodies(events: &[StoredEvent]) -> Vec<&str> {
+    events.iter().map(|event| event.body.as_str()).collect()
+}
+
+async fn ids(store: &Subject, query: Query) -> Vec<String> {
+    store.list(query).await.expect("list").into_iter().map(|head| head.session_id).collect()
+}

@@ -1,0 +1,190 @@
+//! Every outcome of every method, one caller at a time.
+
+use super::{Subject, all, append, bodies, create, delete, ids, request};
+use mancala::store::{Append, Appended, Create, Created, Creation, Delete, Deleted, Head, Query, Request, State, StoredEvent};
+use std::collections::BTreeMap;
+
+pub async fn what_is_created_is_read_back(store: Subject) {
+    let mut made = create("s");
+    made.head.labels = BTreeMap::from([("a".into(), "1".into()), ("quote\"\n\0é".into(), String::new())]);
+    made.head.version = 3;
+    made.head.updated = -5;
+    made.head.state = State::Finished;
+    made.events = vec!["one".into(), String::new(), "three\0\n\"ü€😀".into()];
+    made.request = Some(request("r"));
+    assert_eq!(store.create(made.clone()).await, Ok(Created::Done));
+
+    assert_eq!(store.head("s").await, Ok(Some(made.head.clone())));
+    assert_eq!(store.list(Query { limit: 10, ..Query::default() }).await, Ok(vec![made.head]));
+    let expected: Vec<_> = (1..)
+        .zip(&made.events)
+        .map(|(seq, body)| StoredEvent { seq, time: 1_000, request: Some(request("r")), body: body.clone() })
+        .collect();
+    assert_eq!(store.read("s", 0, 10).await, Ok(Some(expected)));
+}
+
+pub async fn a_session_id_is_taken_once(store: Subject) {
+    assert_eq!(store.create(create("s")).await, Ok(Created::Done));
+    let mut second = create("s");
+    second.head.game = "ayoayo".into();
+    second.head.labels = BTreeMap::from([("a".into(), "1".into())]);
+    second.request = Some(request("r"));
+    assert_eq!(store.create(second).await, Ok(Created::IdTaken));
+
+    assert_eq!(store.head("s").await, Ok(Some(create("s").head)));
+    assert_eq!(store.creation("r").await, Ok(None), "a refused creation keeps no request id");
+    let labelled = Query { labels: BTreeMap::from([("a".into(), "1".into())]), limit: 10, ..Query::default() };
+    assert_eq!(ids(&store, labelled).await, [""; 0]);
+    assert_eq!(all(&store, "s").await.len(), 1);
+}
+
+pub async fn a_creation_request_makes_one_session(store: Subject) {
+    let first = Create { request: Some(request("r")), ..create("s") };
+    assert_eq!(store.create(first.clone()).await, Ok(Created::Done));
+    let creation = Creation { session_id: "s".into(), request: request("r"), deleted: false };
+    assert_eq!(store.creation("r").await, Ok(Some(creation.clone())));
+
+    // The same, another session, and another content: all are told what the id stands for, before any other refusal.
+    let other_session = Create { request: Some(request("r")), ..create("t") };
+    let other_content = Create { request: Some(Request { id: "r".into(), digest: [9; 32] }), ..create("u") };
+    for again in [first, other_session, other_content] {
+        assert_eq!(store.create(again).await, Ok(Created::Repeated(creation.clone())));
+    }
+    assert_eq!(store.head("t").await, Ok(None));
+    assert_eq!(store.head("u").await, Ok(None));
+    assert_eq!(store.creation("never").await, Ok(None));
+}
+
+pub async fn creations_without_request_are_not_repetitions(store: Subject) {
+    for id in ["a", "b"] {
+        assert_eq!(store.create(create(id)).await, Ok(Created::Done));
+    }
+    assert_eq!(ids(&store, Query { limit: 10, ..Query::default() }).await, ["b", "a"]);
+}
+
+pub async fn an_append_adds_events_and_changes_the_head(store: Subject) {
+    store.create(create("s")).await.expect("create");
+    let several = Append {
+        events: vec!["two".into(), "three".into(), "four".into()],
+        request: Some(request("r")),
+        state: State::Finished,
+        ..append("s", 1)
+    };
+    assert_eq!(store.append(several).await, Ok(Appended::Done));
+    assert_eq!(store.append(Append { state: State::Aborted, ..append("s", 4) }).await, Ok(Appended::Done));
+
+    let events = all(&store, "s").await;
+    assert_eq!(bodies(&events), ["created", "two", "three", "four", "event 5"]);
+    assert_eq!(events.iter().map(|event| event.seq).collect::<Vec<_>>(), [1, 2, 3, 4, 5]);
+    assert_eq!(events.iter().map(|event| event.time).collect::<Vec<_>>(), [1_000, 1_001, 1_001, 1_001, 1_004]);
+    let requests: Vec<_> = events.into_iter().map(|event| event.request).collect();
+    assert_eq!(requests, [None, Some(request("r")), Some(request("r")), Some(request("r")), None]);
+
+    let head = Head { version: 5, updated: 1_004, state: State::Aborted, summary: "s at 5".into(), ..create("s").head };
+    assert_eq!(store.head("s").await, Ok(Some(head)));
+}
+
+pub async fn a_read_is_a_slice(store: Subject) {
+    store.create(create("s")).await.expect("create");
+    for version in 1..10 {
+        assert_eq!(store.append(append("s", version)).await, Ok(Appended::Done));
+    }
+    for (after, limit, expected) in [
+        (0, 3, 1..=3),
+        (3, 4, 4..=7),
+        (7, 100, 8..=10),
+        (9, 1, 10..=10),
+        #[expect(clippy::reversed_empty_ranges, reason = "nothing")]
+        (10, 5, 1..=0),
+        #[expect(clippy::reversed_empty_ranges, reason = "nothing")]
+        (u32::MAX, 5, 1..=0),
+        #[expect(clippy::reversed_empty_ranges, reason = "nothing")]
+        (0, 0, 1..=0),
+    ] {
+        let events = store.read("s", after, limit).await.expect("read").expect("the session");
+        let seqs: Vec<u32> = events.iter().map(|event| event.seq).collect();
+        assert_eq!(seqs, expected.collect::<Vec<_>>(), "after {after}, limit {limit}");
+    }
+}
+
+pub async fn a_missing_session_is_not_found(store: Subject) {
+    assert_eq!(store.read("s", 0, 10).await, Ok(None));
+    assert_eq!(store.head("s").await, Ok(None));
+    assert_eq!(store.append(append("s", 1)).await, Ok(Appended::NotFound));
+    assert_eq!(store.delete(delete("s")).await, Ok(Deleted::NotFound));
+    assert_eq!(store.delete(Delete { expected_version: Some(1), ..delete("s") }).await, Ok(Deleted::NotFound));
+    assert_eq!(store.create(create("s")).await, Ok(Created::Done), "nothing of that took the id");
+}
+
+pub async fn a_conflict_leaves_nothing(store: Subject) {
+    store.create(create("s")).await.expect("create");
+    store.append(Append { request: Some(request("r")), ..append("s", 1) }).await.expect("append");
+    let head = store.head("s").await.expect("head");
+    let events = all(&store, "s").await;
+
+    let finish = |expected_version, id| Append {
+        request: Some(request(id)),
+        state: State::Finished,
+        events: vec!["x".into(), "y".into()],
+        expected_version,
+        ..append("s", 2)
+    };
+    for refused in [finish(1, "new"), finish(3, "new"), finish(0, "new"), finish(u32::MAX, "new"), finish(2, "r")] {
+        assert_eq!(store.append(refused.clone()).await, Ok(Appended::Conflict), "{refused:?}");
+    }
+    assert_eq!(store.head("s").await.expect("head"), head);
+    assert_eq!(all(&store, "s").await, events);
+    assert_eq!(store.append(finish(2, "new")).await, Ok(Appended::Done), "a refused append keeps no request id");
+}
+
+pub async fn a_request_id_is_taken_within_its_session_only(store: Subject) {
+    for id in ["s", "t"] {
+        let made = Create { request: Some(request(&format!("make {id}"))), ..create(id) };
+        assert_eq!(store.create(made).await, Ok(Created::Done));
+        assert_eq!(store.append(Append { request: Some(request("r")), ..append(id, 1) }).await, Ok(Appended::Done));
+        assert_eq!(store.append(Append { request: Some(request("r")), ..append(id, 2) }).await, Ok(Appended::Conflict));
+    }
+    let bearing = |id: &str| Append { request: Some(request(id)), ..append("s", 2) };
+    assert_eq!(store.append(bearing("make s")).await, Ok(Appended::Conflict), "the first events bear the creation's request");
+    assert_eq!(store.append(bearing("make t")).await, Ok(Appended::Done), "another session's are free");
+}
+
+pub async fn a_deleted_session_is_gone_for_good(store: Subject) {
+    let made = Create {
+        request: Some(request("make")),
+        head: Head { labels: BTreeMap::from([("a".into(), "1".into())]), ..create("s").head },
+        ..create("s")
+    };
+    store.create(made.clone()).await.expect("create");
+    store.append(append("s", 1)).await.expect("append");
+    assert_eq!(store.delete(Delete { expected_version: Some(1), ..delete("s") }).await, Ok(Deleted::Conflict(2)));
+    assert!(store.head("s").await.expect("head").is_some(), "a refused deletion leaves the session");
+    let by = Delete { expected_version: Some(2), request: Some(request("unmake")), ..delete("s") };
+    assert_eq!(store.delete(by.clone()).await, Ok(Deleted::Done));
+
+    assert_eq!(store.head("s").await, Ok(None));
+    assert_eq!(store.read("s", 0, 10).await, Ok(None));
+    assert_eq!(store.append(append("s", 2)).await, Ok(Appended::NotFound));
+    let any = Query { limit: 10, ..Query::default() };
+    assert_eq!(ids(&store, any.clone()).await, [""; 0]);
+    assert_eq!(ids(&store, Query { labels: made.head.labels.clone(), ..any }).await, [""; 0]);
+
+    for again in [by, delete("s"), Delete { expected_version: Some(9), request: Some(request("other")), ..delete("s") }] {
+        assert_eq!(store.delete(again).await, Ok(Deleted::Gone(Some(request("unmake")))));
+    }
+    let creation = Creation { session_id: "s".into(), request: request("make"), deleted: true };
+    assert_eq!(store.creation("make").await, Ok(Some(creation.clone())));
+    assert_eq!(store.create(made).await, Ok(Created::Repeated(creation)), "a late repetition makes nothing");
+    assert_eq!(store.create(create("s")).await, Ok(Created::IdTaken));
+    assert_eq!(store.head("s").await, Ok(None));
+}
+
+pub async fn a_deletion_without_request_is_remembered(store: Subject) {
+    store.create(create("s")).await.expect("create");
+    store.create(create("t")).await.expect("create");
+    assert_eq!(store.delete(delete("s")).await, Ok(Deleted::Done));
+    assert_eq!(store.delete(Delete { request: Some(request("r")), ..delete("s") }).await, Ok(Deleted::Gone(None)));
+    assert_eq!(store.create(create("u")).await, Ok(Created::Done));
+    assert_eq!(bodies(&all(&store, "u").await), ["created"], "a new session has none of the old one's events");
+    assert_eq!(bodies(&all(&store, "t").await), ["created"]);
+}
