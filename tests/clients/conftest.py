@@ -20,6 +20,20 @@ def long_form():
     return os.environ.get("MANCALA_TEST_LONG") == "1"
 
 
+@pytest.fixture
+def start_server():
+    """Starts servers, `start_server(store)`, that the test itself kills or stops; what it leaves behind is killed."""
+    started = []
+
+    def start(store):
+        started.append(Server(store))
+        return started[-1]
+
+    yield start
+    for running in started:
+        running.kill()
+
+
 @pytest.fixture(scope="session")
 def server(tmp_path_factory):
     """A running server with an empty store; it must stop cleanly in the end."""

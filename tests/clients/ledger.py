@@ -43,6 +43,7 @@ class Ledger:
         self._clock = 0
         self._entries = {}
         self._acknowledged = 0
+        self._failure = None
 
     def _write(self, what, entry, **more):
         self._clock += 1
@@ -78,10 +79,25 @@ class Ledger:
         with self._lock:
             return [dataclasses.replace(entry) for entry in self._entries.values()]
 
-    def wait_for_acknowledged(self, count, seconds):
-        """Waits until so many requests have been acknowledged in all."""
+    def failed(self, failure):
+        """To be called by a client that can't go on; whoever waits for progress gets the first such failure."""
         with self._progress:
-            reached = self._progress.wait_for(lambda: self._acknowledged >= count, seconds)
+            self._failure = self._failure or failure
+            self._progress.notify_all()
+
+    def raise_failure(self):
+        """Raises the first failure of a client, if there was one."""
+        with self._lock:
+            if self._failure:
+                raise self._failure
+
+    def wait_for_acknowledged(self, more, seconds):
+        """Waits until so many more requests have been acknowledged."""
+        with self._progress:
+            count = self._acknowledged + more
+            reached = self._progress.wait_for(lambda: self._failure or self._acknowledged >= count, seconds)
+            if self._failure:
+                raise self._failure
             assert reached, f"{self._acknowledged} acknowledged after {seconds} s, expected {count}"
 
     def acknowledged_count(self):

@@ -18,22 +18,35 @@ GIVE_UP = 0.2
 REPEAT = 25
 
 
+class Closed(Exception):
+    """The server won't come back: the test is over."""
+
+
 class Address:
     """Where the server is now. It changes with every restart, and is not there in between."""
 
     def __init__(self):
         self._changed = threading.Condition()
         self._address = None
+        self._closed = False
 
     def set(self, address):
         with self._changed:
             self._address = address
             self._changed.notify_all()
 
-    def get(self):
-        """Waits until there is one."""
+    def close(self):
+        """There will be no other: whoever waits for one is told."""
         with self._changed:
-            assert self._changed.wait_for(lambda: self._address is not None, 60), "the server did not come back"
+            self._closed = True
+            self._changed.notify_all()
+
+    def get(self):
+        """Waits until there is one; raises Closed if there won't be."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._address or self._closed)
+            if self._address is None:
+                raise Closed
             return self._address
 
 
@@ -55,7 +68,6 @@ class Player(threading.Thread):
         # The highest version that this client has seen of each session: no later read may be below it.
         self._seen = {}
         self.retries = 0
-        self.failure = None
 
     def run(self):
         try:
@@ -65,8 +77,9 @@ class Player(threading.Thread):
                 ended = self._play_one(session)
                 if ended and session == own:
                     own = self._new_session()
-        except BaseException as failure:  # handed to the test, which raises it
-            self.failure = failure
+        except BaseException as failure:
+            # Handed to the test, which raises it.
+            self._ledger.failed(failure)
         finally:
             if self._client:
                 self._client.close()

@@ -1,6 +1,7 @@
 """The server is killed over and over while clients play; what it acknowledged must be stored, once, in order."""
 
 import collections
+import functools
 import os
 import random
 import threading
@@ -12,7 +13,6 @@ from ledger import Ledger
 from mancala.v1 import rules_service_pb2 as rules
 from mancala.v1 import session_service_pb2 as api
 from players import Address, Player, create_session, same_reply
-from server import Server
 
 PLAYERS = 12
 SHARED_SESSIONS = 3
@@ -94,12 +94,12 @@ def check_auditor_on(ledger, logs):
         assert audit(entries, {session_id: damaged}), name
 
 
-def kill_and_restart(running, store, address, ledger, chance):
+def kill_and_restart(running, start, address, ledger, chance):
     """Kills the server at a random moment of its work, starts it again, audits a sample, lets the clients go on."""
-    ledger.wait_for_acknowledged(ledger.acknowledged_count() + chance.randint(MOVES_BETWEEN_KILLS, 10 * MOVES_BETWEEN_KILLS), 60)
+    ledger.wait_for_acknowledged(chance.randint(MOVES_BETWEEN_KILLS, 10 * MOVES_BETWEEN_KILLS), 60)
     address.set(None)
     running.kill()
-    restarted = Server(store)
+    restarted = start()
     with Client(restarted.address) as client:
         sessions = created_sessions(ledger)
         audit_sessions(client, ledger, chance.sample(sessions, min(SAMPLED, len(sessions))))
@@ -107,14 +107,15 @@ def kill_and_restart(running, store, address, ledger, chance):
     return restarted
 
 
-def test_nothing_acknowledged_is_lost_doubled_or_reordered_by_kills(tmp_path, long_form, capsys):
+def test_nothing_acknowledged_is_lost_doubled_or_reordered_by_kills(start_server, tmp_path, long_form, capsys):
     kills = 200 if long_form else 20
     seed = int(os.environ.get("MANCALA_TEST_SEED", random.SystemRandom().getrandbits(32)))
     print(f"MANCALA_TEST_SEED={seed}, ledger in {tmp_path}")
     chance = random.Random(seed)
-    store, ledger, address, stop = tmp_path / "crash.db", Ledger(tmp_path / "ledger.jsonl"), Address(), threading.Event()
+    ledger, address, stop = Ledger(tmp_path / "ledger.jsonl"), Address(), threading.Event()
+    start = functools.partial(start_server, tmp_path / "crash.db")
 
-    running = Server(store)
+    running = start()
     shared = [f"shared-{number}" for number in range(SHARED_SESSIONS)]
     with Client(running.address) as client:
         for number, session_id in enumerate(shared):
@@ -126,19 +127,16 @@ def test_nothing_acknowledged_is_lost_doubled_or_reordered_by_kills(tmp_path, lo
         player.start()
     try:
         for _ in range(kills):
-            running = kill_and_restart(running, store, address, ledger, chance)
-            failures = [player.failure for player in players if player.failure]
-            if failures:
-                raise failures[0]
-        ledger.wait_for_acknowledged(ledger.acknowledged_count() + MOVES_BETWEEN_KILLS, 60)
+            running = kill_and_restart(running, start, address, ledger, chance)
+        ledger.wait_for_acknowledged(MOVES_BETWEEN_KILLS, 60)
     finally:
         stop.set()
+        address.close()
         for player in players:
             player.join(60)
     for player in players:
         assert not player.is_alive(), f"{player.name} is stuck"
-        if player.failure:
-            raise player.failure
+    ledger.raise_failure()
 
     with Client(running.address) as client:
         logs = audit_sessions(client, ledger, created_sessions(ledger))
