@@ -1,5 +1,6 @@
 """Clients that go on playing while their server is killed and restarted, and write down what they know."""
 
+import contextlib
 import random
 import threading
 
@@ -14,6 +15,9 @@ from mancala.v1 import session_service_pb2 as api
 UNKNOWN = (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.DEADLINE_EXCEEDED)
 # How often a client gives a request up instead of sending it again, which leaves its outcome unknown for good.
 GIVE_UP = 0.2
+# The share of moves that go to sessions which all clients play, and how many of these are played at a time.
+SHARED_MOVES = 0.3
+CONTESTED = 2
 # One in so many moves is sent again though it was acknowledged.
 REPEAT = 25
 
@@ -73,9 +77,14 @@ class Player(threading.Thread):
         try:
             own = self._new_session()
             while not self._stop_asked.is_set():
-                session = self._chance.choice(self._shared) if self._chance.random() < 0.3 else own
-                ended = self._play_one(session)
-                if ended and session == own:
+                # A copy: other players take out what has ended.
+                contested = self._shared[:CONTESTED]
+                if contested and self._chance.random() < SHARED_MOVES:
+                    session = self._chance.choice(contested)
+                    if self._play_one(session):
+                        with contextlib.suppress(ValueError):
+                            self._shared.remove(session)
+                elif self._play_one(own):
                     own = self._new_session()
         except BaseException as failure:
             # Handed to the test, which raises it.

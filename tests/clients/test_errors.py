@@ -88,6 +88,13 @@ RULES_REFUSE = [
     ("TRADE_NOT_AFFORDABLE", "gore 4,4,4,4/4,4,3,3 7-11 S sow", "offer 0+1"),
     ("TRADE_KEEPS_NO_PIT", "gore 4,4,4^,4/4,4,3,3 0-18 S sow", "offer 0+1+3"),
     ("FIRST_LAP_ENDS_IN_OWN_OCCUPIED_PIT", "kiothi 0,0,0,0,5,5,5,5,5,5/0,0,0,0,5,5,5,5,5,5 0-0 S sow", "4x2"),
+    ("NOT_IN_THIS_GAME", "ayoayo 4,4,4,4,4,4/4,4,4,4,4,4 0-0 S sow", "offer 1"),
+    ("PIT_OFF_BOARD", "gore 6,6,6,6/6,6,6,6 0-0 S sow", "8"),
+    ("SEEDS_NOT_CHOSEN", "gore 6,6,6,6/6,6,6,6 0-0 S sow", "0x6"),
+    ("SEEDS_OUT_OF_RANGE", "kiothi 0,0,0,0,5,5,5,5,5,5/0,0,0,0,5,5,5,5,5,5 0-0 S sow", "4x6"),
+    ("TRADE_SIZE", "gore 4,4,4,4/4,4,3,3 0-18 S sow", "offer 0+1+2+3"),
+    ("REDISTRIBUTION_SIZE", "kiothi 0,0,0,0,5,5,5,5,5,5/0,0,0,0,5,5,5,5,5,5 0-0 S open1", "4>0:5"),
+    ("REDISTRIBUTION_UNBALANCED", "kiothi 0,0,0,0,5,5,5,5,5,5/0,0,0,0,5,5,5,5,5,5 0-0 S open1", "4+5>0:9"),
     ("MUST_FEED", "ayoayo 1,0,0,0,0,4/0,0,0,0,0,0 20-23 S sow last=N", "0"),
 ]
 
@@ -198,7 +205,13 @@ def test_the_version_is_looked_at_before_turn_and_legality(client, session, refu
 def test_a_repeated_request_id_is_answered_as_the_first_time(client, session):
     session_id = session("gore")
     request = api.ApplyMoveRequest(
-        session_id=session_id, move=text("0"), seat=SOUTH, expected_version=1, request_id="a", include_position=True, include_steps=True
+        session_id=session_id,
+        move=text("0"),
+        seat=SOUTH,
+        expected_version=1,
+        request_id="a",
+        include_position=True,
+        include_steps=True,
     )
     first = client.sessions.ApplyMove(request)
     assert not first.replayed
@@ -332,7 +345,11 @@ def test_pages_and_counts_over_their_limits(client, session, faults):
         (client.sessions.SampleMoves, api.SampleMovesRequest(session_id=session_id, count=101), "count"),
         (client.rules.StepPositions, rules.StepPositionsRequest(game="gore", items=[start] * 1001), "items"),
         (client.rules.PlayoutPositions, rules.PlayoutPositionsRequest(game="gore", playouts=10_001), "playouts"),
-        (client.rules.PlayoutPositions, rules.PlayoutPositionsRequest(game="gore", playouts=1, positions=[""] * 1001), "positions"),
+        (
+            client.rules.PlayoutPositions,
+            rules.PlayoutPositionsRequest(game="gore", playouts=1, positions=[""] * 1001),
+            "positions",
+        ),
     ]:
         assert faults(method, request) == {path}, request
 

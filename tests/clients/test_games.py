@@ -13,7 +13,17 @@ from mancala.v1 import session_service_pb2 as api
 
 NO_GUARDS = game_pb2.Guards(repetition=0, quiet=0, max_plies=0)
 REDISTRIBUTIONS = (game_pb2.PHASE_REDISTRIBUTE_FIRST, game_pb2.PHASE_REDISTRIBUTE_SECOND)
-ROUND_REASONS = {"all_below_three", "cannot_feed", "board_empty", "no_move", "no_seeds", "final_four", "repetition", "quiet", "max_plies"}
+ROUND_REASONS = {
+    "all_below_three",
+    "cannot_feed",
+    "board_empty",
+    "no_move",
+    "no_seeds",
+    "final_four",
+    "repetition",
+    "quiet",
+    "max_plies",
+}
 # Enough to keep a server on two cores busy: a durable move waits for the disk, and moves of many games share one wait.
 PLAYERS_AT_ONCE = 12
 

@@ -7,8 +7,8 @@ The parts that are run stand between the lines `<!-- walk -->` and `<!-- /walk -
   data: one document or several, `"..."` stands for any value, fields that are missing or extra are faults. Text is
   compared line by line, blanks at a line's end aside: `...` in a line stands for any characters, a line of nothing else
   for any number of lines;
-- commands without an expectation need only succeed; the last command of a block decides, as in a shell. Commands must fail exactly where the expected text begins with
-  `ERROR:`, which is how grpcurl begins an error.
+- commands without an expectation need only succeed; the last command of a block decides, as in a shell. Commands must
+  fail exactly where the expected text begins with `ERROR:`, which is how grpcurl begins an error.
 
 Any other kind of block is a fault, so that nothing is passed over in silence.
 """
@@ -187,9 +187,10 @@ def _check(step, status, output):
         try:
             difference = json_difference(wanted, _documents(output))
         except json.JSONDecodeError:
-            difference = f"printed something else than JSON:\n{output}"
+            difference = "printed something else than JSON"
+        difference = difference and f"{difference}\nall of it:\n{output}"
     if difference:
-        raise WalkFault(f"{where}{difference}\nall of it:\n{output}")
+        raise WalkFault(f"{where}{difference}")
 
 
 def run(markdown, address, folder, environment=None):
