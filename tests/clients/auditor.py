@@ -110,7 +110,8 @@ def _outcome(entry, command):
         event, last_version = command
         version, position = version_and_position(entry.reply)
         if (last_version, event.position) != (version, position):
-            yield f"request {entry.request_id} was acknowledged as {version}, {position}; stored is {last_version}, {event.position}"
+            acknowledged, kept = f"{version}, {position}", f"{last_version}, {event.position}"
+            yield f"request {entry.request_id} was acknowledged as {acknowledged}; stored is {kept}"
 
 
 def _order(entries, commands):

@@ -53,7 +53,7 @@ class Refused:
 
 def decode(error):
     """The details of a grpc.RpcError. Fails if it has none, or more than one ErrorInfo."""
-    trailers = {key: value for key, value in error.trailing_metadata() or ()}
+    trailers = dict(error.trailing_metadata() or ())
     raw = trailers.get("grpc-status-details-bin")
     assert raw is not None, f"an error without details: {error.code()} {error.details()}"
     status = status_pb2.Status.FromString(raw)

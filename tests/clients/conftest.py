@@ -10,6 +10,10 @@ import stubs  # noqa: E402
 stubs.generate()
 
 import pytest  # noqa: E402
+
+# Their assertions should say what they saw, as those of the test files do.
+pytest.register_assert_rewrite("client", "players", "server", "vectors")
+
 from client import Client  # noqa: E402
 from server import Server  # noqa: E402
 

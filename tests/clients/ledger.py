@@ -37,7 +37,8 @@ class Ledger:
     """Shared by all clients; every method is safe to call from any thread."""
 
     def __init__(self, path):
-        self._file = open(path, "w", encoding="utf-8")
+        # A line at a time, so that it is whole whatever ends the test.
+        self._file = open(path, "w", encoding="utf-8", buffering=1)
         self._lock = threading.Lock()
         self._progress = threading.Condition(self._lock)
         self._clock = 0
