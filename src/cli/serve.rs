@@ -5,14 +5,21 @@ use crate::cli::config_args::ConfigArgs;
 use crate::config::Config;
 use crate::server::signal::StopSignals;
 use crate::server::{self, Api, Stopped};
+use crate::service::{Compute, Sessions, SystemClock};
+use crate::store::sqlite::{Options, SqliteStore};
+use crate::store::{Health, Store};
 use crate::telemetry;
 use crate::wire::proto::FILE_DESCRIPTOR_SET;
+use crate::wire::{self, RulesHandlers, SessionHandlers};
 use std::io::{self, ErrorKind, Write};
 use std::net::SocketAddr;
+use std::sync::Arc;
 use std::time::Duration;
 use tokio::net::TcpListener;
 use tokio::sync::{oneshot, watch};
 
+/// Sessions that are kept in memory between calls: a few tens of megabytes at most.
+const CACHED_SESSIONS: usize = 4_096;
 /// Time that background work has to end once the server has stopped.
 const RUNTIME_STOP: Duration = Duration::from_millis(500);
 
@@ -38,19 +45,56 @@ pub fn run(args: Args) -> Result<(), Failure> {
 
 async fn serve(config: &Config) -> Result<(), Failure> {
     let signals = StopSignals::listen().map_err(|error| Failure::run(format!("signals can't be listened to: {error}")))?;
+    let store = SqliteStore::open(&config.store.path, Options::default()).map_err(Failure::run)?;
+    let store: Arc<dyn Store> = Arc::new(store);
     let listener = TcpListener::bind(config.server.listen).await.map_err(|error| cannot_listen(config.server.listen, &error))?;
     let address = listener.local_addr().map_err(Failure::run)?;
 
-    let api = Api::new(FILE_DESCRIPTOR_SET);
-    let (_ready, ready) = watch::channel(true);
+    let sessions = Sessions::new(store.clone(), Arc::new(SystemClock), CACHED_SESSIONS);
+    let compute = Compute::new(config.server.worker_threads());
+    let api = Api::new(FILE_DESCRIPTOR_SET)
+        .with(wire::rules_service(RulesHandlers::new(compute)))
+        .with(wire::session_service(SessionHandlers::new(sessions)));
+
+    let (ready, readiness) = watch::channel(true);
+    let (broken, breaks) = oneshot::channel();
+    tokio::spawn(follow(store.health(), ready, broken));
+    let stop = async {
+        tokio::select! {
+            () = stop(signals) => {}
+            Ok(()) = breaks => tracing::error!("the store is broken; stopping"),
+        }
+    };
 
     announce(address, config);
-    let served = server::serve(listener, api, config.server.settings(), ready, stop(signals)).await;
+    let served = server::serve(listener, api, config.server.settings(), readiness, stop).await;
+    let intact = *store.health().borrow() != Health::Broken;
+    store.close().await;
     match served.map_err(Failure::run)? {
         Stopped::Drained => tracing::info!("stopped"),
         Stopped::TimedOut => tracing::warn!("stopped; connections that were still open are cut"),
     }
-    Ok(())
+    if intact { Ok(()) } else { Err(Failure::run("the store is broken; its log lines say how. Restore a backup")) }
+}
+
+/// Reports the store's health as the server's readiness. A broken store stops the server.
+async fn follow(mut health: watch::Receiver<Health>, ready: watch::Sender<bool>, broken: oneshot::Sender<()>) {
+    loop {
+        let now = *health.borrow_and_update();
+        ready.send_replace(now == Health::Writable);
+        match now {
+            Health::Writable => {}
+            Health::Unwritable => tracing::warn!("the store can't be written; not serving until it can"),
+            Health::Broken => {
+                // Nobody listens any more only when the server stops already.
+                let _ = broken.send(());
+                return;
+            }
+        }
+        if health.changed().await.is_err() {
+            return;
+        }
+    }
 }
 
 /// Tells whoever started the server where it is and how to try it, in a line of its own that logs don't mix with.

@@ -2,6 +2,9 @@
 
 use super::{EndReason, Phase, Ring};
 
+/// What the rules of all games share, in Markdown.
+pub const COMMON_PAGE: &str = include_str!("pages/common.md");
+
 /// One of the five games.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Game {

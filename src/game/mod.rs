@@ -33,7 +33,7 @@ pub mod text;
 mod variant;
 
 pub use dice::Dice;
-pub use game_id::Game;
+pub use game_id::{COMMON_PAGE, Game};
 pub use illegal::IllegalMove;
 pub use moves::{MAX_MOVES, Move, MoveList, Redistribution};
 pub use opening::RedistributionFamily;

@@ -1,5 +1,9 @@
-//! What keeps a call from failing without an answer: a time limit, and a panic that stays with the call.
+//! What keeps a call from failing without an answer that says why: a time limit, a panic that stays with the call, and
+//! reasons for the errors that tonic makes.
 
+use crate::wire::complete;
+use crate::wire::reason::Reason;
+use crate::wire::refuse::Refused;
 use http::{Request, Response};
 use std::any::Any;
 use std::convert::Infallible;
@@ -7,10 +11,9 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::{Pin, pin};
 use std::task::{Context, Poll};
 use std::time::Duration;
+use tonic::Status;
 use tonic::body::Body;
 use tonic::codegen::Service;
-use tonic::{Code, Status};
-use tonic_types::{ErrorDetails, StatusExt};
 
 /// Answers DEADLINE_EXCEEDED for calls that take too long and INTERNAL for those that panic.
 ///
@@ -60,8 +63,8 @@ where
         let timeout = self.timeout;
         Box::pin(async move {
             match tokio::time::timeout(timeout, catch_panic(answer)).await {
-                Ok(Ok(answer)) => answer,
-                Ok(Err(_panic)) => Ok(failed().into_http()),
+                Ok(Ok(answer)) => answer.map(complete),
+                Ok(Err(_panic)) => Ok(Refused::plain(Reason::Internal).into_status().into_http()),
                 Err(_elapsed) => Ok(timed_out(timeout).into_http()),
             }
         })
@@ -80,19 +83,10 @@ async fn catch_panic<F: Future>(future: F) -> Result<F::Output, Box<dyn Any + Se
     .await
 }
 
-fn failed() -> Status {
-    refusal(Code::Internal, "INTERNAL", "the server failed at this call; its log says why", [])
-}
-
 fn timed_out(timeout: Duration) -> Status {
     let limit = timeout.as_millis().to_string();
-    let message = format!(
+    let text = format!(
         "no answer within {limit} ms, the server's limit; a change may have happened: repeat it with the same request_id"
     );
-    refusal(Code::DeadlineExceeded, "DEADLINE_EXCEEDED", &message, [("limit_ms".to_owned(), limit)])
-}
-
-fn refusal<const N: usize>(code: Code, reason: &str, message: &str, facts: [(String, String); N]) -> Status {
-    let details = ErrorDetails::with_error_info(reason, "mancala.v1", facts);
-    Status::with_error_details(code, format!("{reason}: {message}"), details)
+    Refused::new(Reason::DeadlineExceeded, text, vec![("limit_ms", limit)]).into_status()
 }

@@ -1,5 +1,6 @@
 //! One span and one line a call: its method, session, code and duration. Never what it said, nor its metadata.
 
+use crate::wire::reason::code_name;
 use http::{HeaderMap, Request, Response};
 use http_body::{Frame, SizeHint};
 use std::convert::Infallible;
@@ -147,9 +148,9 @@ impl Call {
 impl Drop for Call {
     fn drop(&mut self) {
         let _entered = self.span.enter();
-        let (code, whose) = describe(self.code);
+        let code = code_name(self.code);
         let duration_ms = self.started.elapsed().as_micros() as f64 / 1000.0;
-        match whose {
+        match whose(self.code) {
             Fault::Nobody => tracing::debug!(code, duration_ms, "call ended"),
             Fault::Caller => tracing::info!(code, duration_ms, "call ended"),
             Fault::Server => tracing::warn!(code, duration_ms, "call ended"),
@@ -164,25 +165,20 @@ enum Fault {
     Server,
 }
 
-/// A code's name in the protocol, and whose fault it is.
-fn describe(code: Code) -> (&'static str, Fault) {
+fn whose(code: Code) -> Fault {
     match code {
-        Code::Ok => ("OK", Fault::Nobody),
-        Code::Cancelled => ("CANCELLED", Fault::Caller),
-        Code::Unknown => ("UNKNOWN", Fault::Server),
-        Code::InvalidArgument => ("INVALID_ARGUMENT", Fault::Caller),
-        Code::DeadlineExceeded => ("DEADLINE_EXCEEDED", Fault::Server),
-        Code::NotFound => ("NOT_FOUND", Fault::Caller),
-        Code::AlreadyExists => ("ALREADY_EXISTS", Fault::Caller),
-        Code::PermissionDenied => ("PERMISSION_DENIED", Fault::Caller),
-        Code::ResourceExhausted => ("RESOURCE_EXHAUSTED", Fault::Caller),
-        Code::FailedPrecondition => ("FAILED_PRECONDITION", Fault::Caller),
-        Code::Aborted => ("ABORTED", Fault::Caller),
-        Code::OutOfRange => ("OUT_OF_RANGE", Fault::Caller),
-        Code::Unimplemented => ("UNIMPLEMENTED", Fault::Caller),
-        Code::Internal => ("INTERNAL", Fault::Server),
-        Code::Unavailable => ("UNAVAILABLE", Fault::Server),
-        Code::DataLoss => ("DATA_LOSS", Fault::Server),
-        Code::Unauthenticated => ("UNAUTHENTICATED", Fault::Caller),
+        Code::Ok => Fault::Nobody,
+        Code::Unknown | Code::DeadlineExceeded | Code::Internal | Code::Unavailable | Code::DataLoss => Fault::Server,
+        Code::Cancelled
+        | Code::InvalidArgument
+        | Code::NotFound
+        | Code::AlreadyExists
+        | Code::PermissionDenied
+        | Code::ResourceExhausted
+        | Code::FailedPrecondition
+        | Code::Aborted
+        | Code::OutOfRange
+        | Code::Unimplemented
+        | Code::Unauthenticated => Fault::Caller,
     }
 }

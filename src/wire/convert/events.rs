@@ -1,0 +1,28 @@
+//! Events.
+
+use super::session::timestamp;
+use super::{move_out, result, seat_out, steps};
+use crate::service::EventRecord;
+use crate::session::Event;
+use crate::wire::proto::{self, event::Body};
+
+/// An event; `made` is the session as its first event made it, which that event shows.
+pub fn event(record: EventRecord, made: Option<proto::Session>) -> proto::Event {
+    let EventRecord { version, time, request_id, event, steps: seen } = record;
+    let seat = event.seat().map_or(proto::Seat::Unspecified.into(), seat_out);
+    let body = match event {
+        Event::Created(_) => Body::Created(proto::SessionCreated { session: made }),
+        Event::MovePlayed { seat, mv, position, captured, endless } => Body::MovePlayed(proto::MovePlayed {
+            r#move: Some(move_out(mv, seat)),
+            position,
+            captured: captured.into(),
+            endless,
+            steps: steps(&seen),
+        }),
+        Event::Resigned { seat: _, whole_match } => Body::Resigned(proto::Resigned { r#match: whole_match }),
+        Event::RoundEnded { round, result: ended } => Body::RoundEnded(proto::RoundEnded { round, result: Some(result(&ended)) }),
+        Event::Ended { result: ended } => Body::Ended(proto::SessionEnded { result: Some(result(&ended)) }),
+    };
+    let request_id = request_id.unwrap_or_default();
+    proto::Event { version, time: Some(timestamp(time)), seat, request_id, body: Some(body) }
+}

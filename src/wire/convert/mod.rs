@@ -1,0 +1,15 @@
+//! Between messages and the types of the layers below. Inwards everything is checked; outwards nothing can fail.
+
+mod events;
+mod games;
+mod moves;
+mod position;
+mod session;
+mod steps;
+
+pub use events::event;
+pub use games::{get_game, list_games, list_reasons};
+pub use moves::{move_in, move_out};
+pub use position::{end_result, family, game_in, phase, position_in, position_out, seat_in, seat_out};
+pub use session::{listed, result, session, state_in};
+pub use steps::steps;

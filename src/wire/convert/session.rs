@@ -1,0 +1,107 @@
+//! Sessions and their results.
+
+use super::{position_in, position_out, seat_out};
+use crate::game::{Game, Guards, Rules};
+use crate::session::{GuardLimits, MatchResult, Micros, Session, State, View};
+use crate::store::Head;
+use crate::wire::proto;
+use prost_types::Timestamp;
+use std::collections::BTreeMap;
+
+/// A time.
+pub fn timestamp(time: Micros) -> Timestamp {
+    Timestamp { seconds: time.div_euclid(1_000_000), nanos: (time.rem_euclid(1_000_000) * 1_000) as i32 }
+}
+
+/// How a round or a match ended.
+pub fn result(result: &MatchResult) -> proto::Result {
+    let MatchResult { winner, cause, south, north, without_glory } = *result;
+    proto::Result {
+        winner: winner.map_or(proto::Seat::Unspecified.into(), seat_out),
+        reason: cause.name().to_owned(),
+        south,
+        north,
+        without_glory,
+    }
+}
+
+/// Guards, outwards.
+pub fn guards(guards: Guards) -> proto::Guards {
+    let Guards { repetition, quiet, max_plies } = guards;
+    proto::Guards { repetition: Some(repetition), quiet: Some(quiet), max_plies: Some(max_plies) }
+}
+
+fn state_out(state: State) -> i32 {
+    match state {
+        State::Active => proto::SessionState::Active.into(),
+        State::Finished => proto::SessionState::Finished.into(),
+        State::Aborted => proto::SessionState::Aborted.into(),
+    }
+}
+
+/// A state to filter by; `Ok(None)`: any.
+pub fn state_in(state: i32) -> Result<Option<State>, &'static str> {
+    match proto::SessionState::try_from(state) {
+        Ok(proto::SessionState::Unspecified) => Ok(None),
+        Ok(proto::SessionState::Active) => Ok(Some(State::Active)),
+        Ok(proto::SessionState::Finished) => Ok(Some(State::Finished)),
+        Ok(proto::SessionState::Aborted) => Ok(Some(State::Aborted)),
+        Err(_) => Err("a state: SESSION_STATE_ACTIVE, SESSION_STATE_FINISHED or SESSION_STATE_ABORTED"),
+    }
+}
+
+/// A session as it stands.
+pub fn session(session: &Session) -> proto::Session {
+    let head = Head {
+        session_id: session.id().to_owned(),
+        game: session.rules().game().id().to_owned(),
+        labels: session.labels().clone(),
+        created: session.created(),
+        updated: session.updated(),
+        state: session.state(),
+        version: session.version(),
+        summary: String::new(),
+    };
+    assemble(head, View::of(session), Some(position_out(session.position())))
+}
+
+/// A session of a list, from what the store keeps of it.
+pub fn listed(head: Head, view: View) -> proto::Session {
+    let position = rules_of(&head.game, &view.options).and_then(|rules| position_in(&rules, &view.position).ok());
+    assemble(head, view, position.as_ref().map(position_out))
+}
+
+fn rules_of(game: &str, options: &BTreeMap<String, String>) -> Option<Rules> {
+    let options = options.iter().map(|(name, value)| (name.as_str(), value.as_str()));
+    Rules::with_options(Game::from_id(game)?, options).ok()
+}
+
+fn assemble(head: Head, view: View, position: Option<proto::Position>) -> proto::Session {
+    let Head { session_id, game, labels, created, updated, state, version, summary: _ } = head;
+    let View {
+        options,
+        guards: GuardLimits { repetition, quiet, max_plies },
+        position: _,
+        ply,
+        round,
+        round_results,
+        result: ended,
+    } = view;
+    proto::Session {
+        session_id,
+        game,
+        options,
+        guards: Some(guards(Guards { repetition, quiet, max_plies })),
+        state: state_out(state),
+        version,
+        position,
+        ply,
+        round,
+        rounds: 1,
+        round_results: round_results.iter().map(result).collect(),
+        result: ended.as_ref().map(result),
+        labels,
+        create_time: Some(timestamp(created)),
+        update_time: Some(timestamp(updated)),
+    }
+}

@@ -1,0 +1,161 @@
+//! Every reason that an error or a refusal can bear: one table, from which errors are made and ListReasons is served.
+
+use crate::game::IllegalMove;
+use tonic::Code;
+
+/// Makes [`Reason`] from rows of name, code, names of the facts, and description.
+macro_rules! reasons {
+    ($($variant:ident = $name:literal, $code:ident, [$($fact:literal),*], $description:literal;)+) => {
+        /// Why something is refused or fails, for programs.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+        pub enum Reason {
+            $(#[doc = $description] $variant),+
+        }
+
+        impl Reason {
+            /// All of them, in alphabetical order of their names.
+            pub const ALL: &'static [Reason] = &[$(Reason::$variant),+];
+
+            /// In upper snake case.
+            #[must_use]
+            pub const fn name(self) -> &'static str {
+                match self { $(Reason::$variant => $name),+ }
+            }
+
+            /// The status code that goes with it.
+            #[must_use]
+            pub const fn code(self) -> Code {
+                match self { $(Reason::$variant => Code::$code),+ }
+            }
+
+            /// The status code's name in the protocol.
+            #[must_use]
+            pub fn code_name(self) -> &'static str {
+                code_name(self.code())
+            }
+
+            /// Names of the facts that it bears as metadata.
+            #[must_use]
+            pub const fn facts(self) -> &'static [&'static str] {
+                match self { $(Reason::$variant => &[$($fact),*]),+ }
+            }
+
+            /// When it is given and what to do.
+            #[must_use]
+            pub const fn description(self) -> &'static str {
+                match self { $(Reason::$variant => $description),+ }
+            }
+        }
+    };
+}
+
+reasons! {
+    Busy = "BUSY", Unavailable, [], "More long computations are asked for than the server can hold. Repeat the call a little later.";
+    CannotPass = "CANNOT_PASS", FailedPrecondition, ["seat"], "The seat can move, and a pass is possible only when it is forced.";
+    Contended = "CONTENDED", Unavailable, [], "Too many others change the session at this moment. Repeat the call.";
+    DeadlineExceeded = "DEADLINE_EXCEEDED", DeadlineExceeded, ["limit_ms"], "The call took longer than the server allows. A change may have happened: repeat it with the same request_id.";
+    FirstLapEndsInOwnOccupiedPit = "FIRST_LAP_ENDS_IN_OWN_OCCUPIED_PIT", FailedPrecondition, ["pit", "seeds", "last"], "Kiothi: the last seed of the first lap would fall in an occupied pit of the seat's own row. Sow another number or from another pit.";
+    GameNotFound = "GAME_NOT_FOUND", NotFound, ["games"], "There is no game of this identifier. ListGames has them all.";
+    GameOver = "GAME_OVER", FailedPrecondition, ["end"], "The position is at its end; nothing can be played from it.";
+    Internal = "INTERNAL", Internal, [], "The server failed at this call. Its log says why.";
+    InvalidMove = "INVALID_MOVE", InvalidArgument, ["at", "expected"], "The text of a move can't be read. The facts say where it went wrong and what should have stood there.";
+    InvalidPosition = "INVALID_POSITION", InvalidArgument, ["faults"], "A position can't be read, or is impossible in its game. The facts say all that is wrong with it.";
+    InvalidRequest = "INVALID_REQUEST", InvalidArgument, ["fields"], "The request is malformed. The attached BadRequest names every faulty field and what it must be.";
+    MalformedMessage = "MALFORMED_MESSAGE", InvalidArgument, [], "The bytes of the request are not the message that this method takes. Use stubs made from this server's proto files.";
+    MessageTooLarge = "MESSAGE_TOO_LARGE", ResourceExhausted, [], "The request is larger than the server reads. Send less at a time.";
+    MethodUnknown = "METHOD_UNKNOWN", Unimplemented, [], "The server has no such method. Reflection lists those that it has.";
+    MustFeed = "MUST_FEED", FailedPrecondition, ["pit", "hungry"], "Ayoayo: the opponent's row is empty and must be given a seed; this pit gives none, and another would.";
+    MustPass = "MUST_PASS", FailedPrecondition, ["seat"], "The seat has nothing to sow: it must pass.";
+    NotInThisGame = "NOT_IN_THIS_GAME", FailedPrecondition, ["game", "given"], "The game has no moves of this kind.";
+    NotYourTurn = "NOT_YOUR_TURN", FailedPrecondition, ["seat", "to_act"], "The other seat must act. Wait for its move.";
+    OutcomeUnknown = "OUTCOME_UNKNOWN", Unavailable, [], "The store did not say whether the change was made. Repeat the call with the same request_id.";
+    PitClosed = "PIT_CLOSED", FailedPrecondition, ["pit"], "Ali Guli Mane: the pit is out of play in this round.";
+    PitEmpty = "PIT_EMPTY", FailedPrecondition, ["pit"], "The pit holds no seeds. Choose an occupied one.";
+    PitNotYours = "PIT_NOT_YOURS", FailedPrecondition, ["pit", "seat", "owner"], "The other seat sows from this pit. Choose one of the seat's own.";
+    PitOffBoard = "PIT_OFF_BOARD", FailedPrecondition, ["pit", "pits"], "The board has no such pit.";
+    RedistributionSize = "REDISTRIBUTION_SIZE", FailedPrecondition, ["emptied", "required"], "Kiothi: an opening empties exactly two pits.";
+    RedistributionUnbalanced = "REDISTRIBUTION_UNBALANCED", FailedPrecondition, ["lifted", "placed"], "Kiothi: an opening places as many seeds as the emptied pits hold.";
+    ReplyTooLarge = "REPLY_TOO_LARGE", ResourceExhausted, ["limit_bytes"], "The answer would be larger than clients read by default. Ask for fewer items, or leave steps and moves out.";
+    RequestIdReused = "REQUEST_ID_REUSED", InvalidArgument, ["request_id"], "The request_id was used before with another content. Use a new one for every new request.";
+    SeedsNotChosen = "SEEDS_NOT_CHOSEN", FailedPrecondition, ["pit", "held"], "In this game a sowing takes all seeds of the pit. Leave the number out.";
+    SeedsOutOfRange = "SEEDS_OUT_OF_RANGE", FailedPrecondition, ["pit", "seeds", "held"], "Kiothi: from one to all seeds of the pit can be sown.";
+    SessionDamaged = "SESSION_DAMAGED", DataLoss, ["session_id"], "What is stored of the session makes no sense. The server's log says more; restore a backup.";
+    SessionIdTaken = "SESSION_ID_TAKEN", AlreadyExists, ["session_id"], "A session of this id is there, or was and has been deleted. Choose another, or leave it out.";
+    SessionNotFound = "SESSION_NOT_FOUND", NotFound, ["session_id"], "There is no session of this id. It may have been deleted.";
+    SessionOver = "SESSION_OVER", FailedPrecondition, ["cause"], "The session has ended. Make a new one to play on.";
+    StaleVersion = "STALE_VERSION", Aborted, ["expected_version", "current_version"], "The session has changed since the caller last read it. Read it again and decide anew.";
+    Stopping = "STOPPING", Unavailable, [], "The server is stopping. Repeat the call; another server, or this one once it is back, will answer.";
+    StoreDamaged = "STORE_DAMAGED", DataLoss, [], "The store is damaged and the server must be stopped. Its log says more; restore a backup.";
+    StoreFull = "STORE_FULL", ResourceExhausted, [], "The store has no room left, and nothing was changed. Once there is room it goes on by itself.";
+    StoreUnavailable = "STORE_UNAVAILABLE", Unavailable, [], "The store can't be reached, and nothing was changed. Repeat the call.";
+    StoreUnwritable = "STORE_UNWRITABLE", Unavailable, [], "The store can't be written, and nothing was changed. Once it can it goes on by itself.";
+    TradeKeepsNoPit = "TRADE_KEEPS_NO_PIT", FailedPrecondition, ["pits", "seat"], "Goré: whoever offers pits must keep at least one.";
+    TradeNotAffordable = "TRADE_NOT_AFFORDABLE", FailedPrecondition, ["price", "bank", "payer"], "Goré: the seat that would pay has too few captured seeds, six a pit.";
+    TradeSize = "TRADE_SIZE", FailedPrecondition, ["pits", "most"], "Goré: an offer names one to three pits.";
+    VersionAhead = "VERSION_AHEAD", OutOfRange, ["asked_version", "current_version"], "The session has not come to this version yet.";
+    WrongPhase = "WRONG_PHASE", FailedPrecondition, ["due", "given"], "Another kind of move is due now.";
+}
+
+/// The name of a status code in the protocol.
+#[must_use]
+pub const fn code_name(code: Code) -> &'static str {
+    match code {
+        Code::Ok => "OK",
+        Code::Cancelled => "CANCELLED",
+        Code::Unknown => "UNKNOWN",
+        Code::InvalidArgument => "INVALID_ARGUMENT",
+        Code::DeadlineExceeded => "DEADLINE_EXCEEDED",
+        Code::NotFound => "NOT_FOUND",
+        Code::AlreadyExists => "ALREADY_EXISTS",
+        Code::PermissionDenied => "PERMISSION_DENIED",
+        Code::ResourceExhausted => "RESOURCE_EXHAUSTED",
+        Code::FailedPrecondition => "FAILED_PRECONDITION",
+        Code::Aborted => "ABORTED",
+        Code::OutOfRange => "OUT_OF_RANGE",
+        Code::Unimplemented => "UNIMPLEMENTED",
+        Code::Internal => "INTERNAL",
+        Code::Unavailable => "UNAVAILABLE",
+        Code::DataLoss => "DATA_LOSS",
+        Code::Unauthenticated => "UNAUTHENTICATED",
+    }
+}
+
+impl From<&IllegalMove> for Reason {
+    fn from(illegal: &IllegalMove) -> Reason {
+        match illegal {
+            IllegalMove::GameOver { .. } => Reason::GameOver,
+            IllegalMove::WrongPhase { .. } => Reason::WrongPhase,
+            IllegalMove::NotInThisGame { .. } => Reason::NotInThisGame,
+            IllegalMove::PitOffBoard { .. } => Reason::PitOffBoard,
+            IllegalMove::PitNotYours { .. } => Reason::PitNotYours,
+            IllegalMove::PitEmpty { .. } => Reason::PitEmpty,
+            IllegalMove::PitClosed { .. } => Reason::PitClosed,
+            IllegalMove::SeedsNotChosen { .. } => Reason::SeedsNotChosen,
+            IllegalMove::SeedsOutOfRange { .. } => Reason::SeedsOutOfRange,
+            IllegalMove::FirstLapEndsInOwnOccupiedPit { .. } => Reason::FirstLapEndsInOwnOccupiedPit,
+            IllegalMove::MustFeed { .. } => Reason::MustFeed,
+            IllegalMove::MustPass { .. } => Reason::MustPass,
+            IllegalMove::CannotPass { .. } => Reason::CannotPass,
+            IllegalMove::TradeSize { .. } => Reason::TradeSize,
+            IllegalMove::TradeNotAffordable { .. } => Reason::TradeNotAffordable,
+            IllegalMove::TradeKeepsNoPit { .. } => Reason::TradeKeepsNoPit,
+            IllegalMove::RedistributionSize { .. } => Reason::RedistributionSize,
+            IllegalMove::RedistributionUnbalanced { .. } => Reason::RedistributionUnbalanced,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Reason;
+
+    #[test]
+    fn the_table_is_in_order_and_speaks_to_people() {
+        let names: Vec<_> = Reason::ALL.iter().map(|reason| reason.name()).collect();
+        assert!(names.is_sorted());
+        for reason in Reason::ALL {
+            assert!(reason.name().chars().all(|c| c.is_ascii_uppercase() || c == '_'), "{reason:?}");
+            assert!(reason.description().ends_with('.'), "{reason:?}");
+        }
+    }
+}

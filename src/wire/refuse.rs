@@ -1,0 +1,167 @@
+//! From the errors of the layers below to statuses and refusals.
+
+use super::proto::Refusal;
+use super::reason::Reason;
+use crate::game::{IllegalMove, SetUpFault, TextError};
+use crate::service::ServiceError;
+use crate::session::Rejection;
+use crate::store::StoreError;
+use std::collections::{BTreeMap, HashMap};
+use std::fmt::Display;
+use std::time::Duration;
+use tonic::Status;
+use tonic_types::{ErrorDetails, StatusExt};
+
+/// The domain of every reason.
+pub const DOMAIN: &str = "mancala.v1";
+
+/// When a call that failed for the moment may be repeated at the earliest.
+const RETRY_AFTER: Duration = Duration::from_millis(100);
+
+/// A reason with its text and facts, to be made a status or part of an answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Refused {
+    reason: Reason,
+    text: String,
+    facts: Vec<(&'static str, String)>,
+}
+
+impl Refused {
+    /// A refusal; `facts` are those that the reason names, in its order.
+    pub fn new(reason: Reason, text: impl Display, facts: Vec<(&'static str, String)>) -> Refused {
+        debug_assert!(facts.iter().map(|(name, _)| name).eq(reason.facts()), "{reason:?} bears {:?}", reason.facts());
+        Refused { reason, text: text.to_string(), facts }
+    }
+
+    /// A refusal without facts, in the words of the table.
+    pub fn plain(reason: Reason) -> Refused {
+        Refused::new(reason, reason.description(), Vec::new())
+    }
+
+    fn message(&self) -> String {
+        format!("{}: {}", self.reason.name(), self.text)
+    }
+
+    /// As part of an answer.
+    pub fn into_refusal(self) -> Refusal {
+        let metadata: BTreeMap<_, _> = self.facts.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect();
+        Refusal { reason: self.reason.name().to_owned(), message: self.message(), metadata }
+    }
+
+    fn details(&self) -> ErrorDetails {
+        let metadata: HashMap<_, _> = self.facts.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect();
+        let mut details = ErrorDetails::with_error_info(self.reason.name(), DOMAIN, metadata);
+        if self.reason.code() == tonic::Code::Unavailable {
+            details.set_retry_info(Some(RETRY_AFTER));
+        }
+        details
+    }
+
+    /// As a status with ErrorInfo, and with RetryInfo if it passes by itself.
+    pub fn into_status(self) -> Status {
+        Status::with_error_details(self.reason.code(), self.message(), self.details())
+    }
+
+    /// As a status that also names faulty fields.
+    pub fn into_status_with(self, violations: Vec<tonic_types::FieldViolation>) -> Status {
+        let mut details = self.details();
+        details.set_bad_request(violations);
+        Status::with_error_details(self.reason.code(), self.message(), details)
+    }
+}
+
+impl From<&IllegalMove> for Refused {
+    fn from(illegal: &IllegalMove) -> Refused {
+        Refused::new(Reason::from(illegal), illegal, illegal.facts())
+    }
+}
+
+impl From<&Rejection> for Refused {
+    fn from(rejection: &Rejection) -> Refused {
+        match rejection {
+            Rejection::SessionOver { cause } => {
+                Refused::new(Reason::SessionOver, rejection, vec![("cause", (*cause).to_owned())])
+            }
+            Rejection::NotYourTurn { seat, to_act } => {
+                let facts = vec![("seat", seat.to_string()), ("to_act", to_act.to_string())];
+                Refused::new(Reason::NotYourTurn, rejection, facts)
+            }
+            Rejection::Illegal(illegal) => illegal.into(),
+        }
+    }
+}
+
+/// The text of a move that can't be read.
+pub fn unreadable_move(error: TextError) -> Refused {
+    let facts = vec![("at", error.at.to_string()), ("expected", error.expected.to_owned())];
+    Refused::new(Reason::InvalidMove, error, facts)
+}
+
+/// A position that can't be read or played.
+pub fn invalid_position(error: &PositionError) -> Refused {
+    let faults = error.to_string();
+    Refused::new(Reason::InvalidPosition, &faults, vec![("faults", faults.clone())])
+}
+
+/// Why a text is no position.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum PositionError {
+    /// It can't be read.
+    Text(TextError),
+    /// It can't be played; all that is wrong with it.
+    SetUp(Vec<SetUpFault>),
+}
+
+impl Display for PositionError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            PositionError::Text(error) => error.fmt(f),
+            PositionError::SetUp(faults) => {
+                let faults: Vec<_> = faults.iter().map(ToString::to_string).collect();
+                f.write_str(&faults.join("; "))
+            }
+        }
+    }
+}
+
+/// Makes statuses of the service's errors for a call about one session and one request.
+pub fn status(error: ServiceError, session_id: &str, request_id: &str) -> Status {
+    let session = || vec![("session_id", session_id.to_owned())];
+    let refused = match &error {
+        ServiceError::NotFound => Refused::new(Reason::SessionNotFound, &error, session()),
+        ServiceError::VersionAhead { asked, current } => {
+            let facts = vec![("asked_version", asked.to_string()), ("current_version", current.to_string())];
+            Refused::new(Reason::VersionAhead, &error, facts)
+        }
+        ServiceError::IdTaken => Refused::new(Reason::SessionIdTaken, &error, session()),
+        ServiceError::RequestIdReused => {
+            Refused::new(Reason::RequestIdReused, &error, vec![("request_id", request_id.to_owned())])
+        }
+        ServiceError::StaleVersion { expected, current } => {
+            let facts = vec![("expected_version", expected.to_string()), ("current_version", current.to_string())];
+            Refused::new(Reason::StaleVersion, &error, facts)
+        }
+        ServiceError::Rejected(rejection) => rejection.into(),
+        ServiceError::Store(store) => store_failure(store),
+        ServiceError::Damaged { .. } => {
+            tracing::error!(%error, "damaged session");
+            Refused::new(Reason::SessionDamaged, Reason::SessionDamaged.description(), session())
+        }
+        ServiceError::Contended => Refused::plain(Reason::Contended),
+        ServiceError::Busy => Refused::plain(Reason::Busy),
+        ServiceError::Stopping => Refused::plain(Reason::Stopping),
+    };
+    refused.into_status()
+}
+
+/// The cause goes to the log and not to the caller: it may name files.
+fn store_failure(error: &StoreError) -> Refused {
+    tracing::warn!(%error, "the store failed");
+    Refused::plain(match error {
+        StoreError::Full(_) => Reason::StoreFull,
+        StoreError::Unwritable(_) => Reason::StoreUnwritable,
+        StoreError::Unavailable(_) => Reason::StoreUnavailable,
+        StoreError::Unknown(_) => Reason::OutcomeUnknown,
+        StoreError::Damaged(_) => Reason::StoreDamaged,
+    })
+}

@@ -1,0 +1,90 @@
+//! CreateSession and ListSessions, inwards.
+
+use super::convert::{game_in, position_in, state_in};
+use super::fields::Fields;
+use super::page_token;
+use super::proto;
+use crate::game::{Game, Guards, Position, Rules};
+use crate::service::{NewSession, Page};
+use crate::session::{check_labels, check_session_id};
+use std::collections::BTreeMap;
+use tonic::Status;
+
+/// The session that a request asks for.
+pub fn new_session(request: proto::CreateSessionRequest) -> Result<NewSession, Status> {
+    let proto::CreateSessionRequest { game, options, guards, position, session_id, labels, request_id } = request;
+    let mut fields = Fields::new();
+    let game = fields.take("game", game_in(&game));
+    let rules = game.and_then(|game| rules_in(&mut fields, game, &options));
+    let start = rules.and_then(|rules| start_in(&mut fields, &rules, "position", &position));
+    if !session_id.is_empty()
+        && let Err(fault) = check_session_id(&session_id)
+    {
+        fields.fault("session_id", fault);
+    }
+    if let Err(faults) = check_labels(&labels) {
+        faults.into_iter().for_each(|fault| fields.fault("labels", fault));
+    }
+    let request_id = fields.request_id(request_id);
+    fields.check()?;
+    let (Some(rules), Some(start)) = (rules, start) else { unreachable!("without them there are faults") };
+    Ok(NewSession {
+        session_id: Some(session_id).filter(|id| !id.is_empty()),
+        rules,
+        guards: guards_in(rules.game(), guards),
+        start,
+        labels,
+        request_id,
+    })
+}
+
+/// The rules with the options of a request.
+pub fn rules_in(fields: &mut Fields, game: Game, options: &BTreeMap<String, String>) -> Option<Rules> {
+    let given = options.iter().map(|(name, value)| (name.as_str(), value.as_str()));
+    match Rules::with_options(game, given) {
+        Ok(rules) => Some(rules),
+        Err(faults) => {
+            faults.into_iter().for_each(|(_, fault)| fields.fault("options", fault));
+            None
+        }
+    }
+}
+
+/// A position of a request.
+pub fn start_in(fields: &mut Fields, rules: &Rules, field: &str, text: &str) -> Option<Position> {
+    fields.take(field, position_in(rules, text))
+}
+
+fn guards_in(game: Game, guards: Option<proto::Guards>) -> Guards {
+    let default = Guards::of(game);
+    let proto::Guards { repetition, quiet, max_plies } = guards.unwrap_or_default();
+    Guards {
+        repetition: repetition.unwrap_or(default.repetition),
+        quiet: quiet.unwrap_or(default.quiet),
+        max_plies: max_plies.unwrap_or(default.max_plies),
+    }
+}
+
+/// The most sessions of a page.
+const MAX_PAGE: u32 = 1_000;
+
+/// The page that a request asks for.
+pub fn page(request: proto::ListSessionsRequest) -> Result<Page, Status> {
+    let proto::ListSessionsRequest { game, state, labels, page_size, page_token } = request;
+    let mut fields = Fields::new();
+    let game = if game.is_empty() { None } else { fields.take("game", game_in(&game)) };
+    let state = fields.take("state", state_in(state)).flatten();
+    if let Err(faults) = check_labels(&labels) {
+        faults.into_iter().for_each(|fault| fields.fault("labels", fault));
+    }
+    let limit = fields.count("page_size", page_size, MAX_PAGE, 50) as usize;
+    let mut page = Page { game: game.map(|game| game.id().to_owned()), state, labels, after: None, limit };
+    if !page_token.is_empty() {
+        page.after = page_token::read(&page, &page_token);
+        if page.after.is_none() {
+            fields.fault("page_token", page_token::FAULT);
+        }
+    }
+    fields.check()?;
+    Ok(page)
+}
