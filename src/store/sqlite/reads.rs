@@ -158,3 +158,46 @@ pub(super) fn request(row: &Row<'_>, column: usize) -> rusqlite::Result<Option<R
     let id: Option<String> = row.get(column)?;
     id.map(|id| Ok(Request { id, digest: row.get(column + 1)? })).transpose()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::schema;
+    use super::*;
+
+    /// How SQLite would run a list.
+    fn plan(query: &Query) -> String {
+        let mut connection = Connection::open_in_memory().expect("a database");
+        schema::migrate(&mut connection, 0).expect("the tables");
+        let (sql, values) = list_statement(query);
+        let mut explain = connection.prepare(&format!("EXPLAIN QUERY PLAN {sql}")).expect("a statement");
+        let lines = explain.query_map(params_from_iter(values), |row| row.get::<_, String>(3)).expect("a plan");
+        lines.collect::<rusqlite::Result<Vec<_>>>().expect("text").join("; ")
+    }
+
+    #[test]
+    fn every_list_is_a_walk_along_one_index_from_its_place_on() {
+        let labels = || [("a".to_owned(), "1".to_owned()), ("b".to_owned(), "2".to_owned())].into();
+        let game = || Some("gore".to_owned());
+        let state = Some(State::Active);
+        let place = "(created,session_id)<(?,?)";
+        for (query, walk) in [
+            (Query::default(), format!("sessions_by_age ({place})")),
+            (Query { game: game(), ..Query::default() }, format!("sessions_by_game (game=? AND {place})")),
+            (Query { state, ..Query::default() }, format!("sessions_by_state (state=? AND {place})")),
+            (
+                Query { game: game(), state, ..Query::default() },
+                format!("sessions_by_game_and_state (game=? AND state=? AND {place})"),
+            ),
+            (
+                Query { game: game(), state, labels: labels(), ..Query::default() },
+                format!(
+                    "SEARCH l USING PRIMARY KEY (name=? AND value=? AND {place}); SEARCH s USING INTEGER PRIMARY KEY (rowid=?)"
+                ),
+            ),
+        ] {
+            let plan = plan(&query);
+            assert!(plan.contains(&walk), "{walk} is not in: {plan}");
+            assert!(!plan.contains("SCAN") && !plan.contains("TEMP"), "{plan}");
+        }
+    }
+}
