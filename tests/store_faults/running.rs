@@ -162,7 +162,6 @@ fn another_program_that_writes_makes_the_store_unwritable_for_as_long() {
     });
 }
 
-/// Callers that keep asking must not keep the store from trying again.
 #[test]
 fn a_store_under_load_recovers_too() {
     let folder = folder();
