@@ -2,6 +2,7 @@
 
 mod condition;
 mod errors;
+mod lists;
 mod lock;
 mod open;
 mod open_error;
@@ -110,7 +111,7 @@ impl Store for SqliteStore {
     }
 
     async fn list(&self, query: Query) -> Result<Vec<Head>, StoreError> {
-        self.readers.read(move |connection| reads::list(connection, &query)).await
+        self.readers.read(move |connection| lists::list(connection, &query)).await
     }
 
     fn health(&self) -> watch::Receiver<Health> {

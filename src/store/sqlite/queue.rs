@@ -86,3 +86,114 @@ impl Drop for BreakOnPanic {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::lock::Lock;
+    use super::*;
+    use std::time::Duration;
+    use tempfile::TempDir;
+
+    fn start(folder: &TempDir) -> (Queue, Arc<Condition>) {
+        let path = folder.path().join("store.db");
+        let connection = Connection::open(&path).expect("a database");
+        connection.execute_batch("CREATE TABLE rows (n)").expect("a table");
+        let condition = Arc::new(Condition::writable());
+        let lock = Lock::take(&path).expect("the lock");
+        let retry_every = Duration::from_millis(10);
+        let queue = Queue::start(condition.clone(), |inbox| Writer {
+            connection,
+            inbox,
+            condition: condition.clone(),
+            retry_every,
+            lock,
+        });
+        (queue.expect("a thread"), condition)
+    }
+
+    fn insert(connection: &Connection) -> Result<usize, Failure> {
+        Ok(connection.execute("INSERT INTO rows VALUES (1)", [])?)
+    }
+
+    fn rows(folder: &TempDir) -> i64 {
+        let connection = Connection::open(folder.path().join("store.db")).expect("the database");
+        connection.query_row("SELECT count(*) FROM rows", [], |row| row.get(0)).expect("a count")
+    }
+
+    #[tokio::test]
+    async fn a_panic_in_a_job_is_told_to_its_whole_batch_and_breaks_the_store() {
+        let folder = TempDir::new().expect("a folder");
+        let (queue, condition) = start(&folder);
+        assert_eq!(queue.write(insert).await, Ok(1));
+        // Keeps the thread busy until the others are queued behind it, so that they are one batch.
+        let (go, wait) = mpsc::channel::<()>();
+        let ends = tokio::join!(
+            queue.write(move |connection| {
+                wait.recv().expect("a word");
+                insert(connection)
+            }),
+            async {
+                // The first job is taken up by now or soon; the batch behind it holds these two.
+                let before = queue.write(insert);
+                let panicking = queue.write(|_| -> Result<(), Failure> { panic!("on purpose") });
+                let go = async { go.send(()).expect("it waits") };
+                tokio::join!(before, panicking, go)
+            }
+        );
+        let (_, (_, panicked, ())) = ends;
+        assert!(matches!(&panicked, Err(StoreError::Unavailable(why)) if why.contains("on purpose")), "{panicked:?}");
+        assert_eq!(condition.health(), Health::Broken);
+        let later = queue.write(insert).await;
+        assert!(matches!(&later, Err(StoreError::Unavailable(why)) if why.contains("on purpose")), "{later:?}");
+        queue.close().await;
+        let acknowledged = 1 + i64::from(ends.0.is_ok()) + i64::from(ends.1.0.is_ok());
+        assert_eq!(rows(&folder), acknowledged, "what was refused is absent");
+    }
+
+    #[tokio::test]
+    async fn a_job_that_fails_on_its_rows_is_undone_alone() {
+        let folder = TempDir::new().expect("a folder");
+        let (queue, condition) = start(&folder);
+        let (good, bad, good_too) = tokio::join!(
+            queue.write(insert),
+            queue.write(|connection| {
+                insert(connection)?;
+                Err::<(), _>(Failure::Rows("torn".into()))
+            }),
+            queue.write(insert)
+        );
+        assert_eq!((good, bad, good_too), (Ok(1), Err(StoreError::Damaged("torn".into())), Ok(1)));
+        assert_eq!(condition.health(), Health::Writable);
+        queue.close().await;
+        assert_eq!(rows(&folder), 2);
+    }
+
+    #[tokio::test]
+    async fn a_caller_beyond_the_queue_waits() {
+        let folder = TempDir::new().expect("a folder");
+        let (queue, _condition) = start(&folder);
+        let queue = Arc::new(queue);
+        let (go, wait) = mpsc::channel::<()>();
+        let mut callers = tokio::task::JoinSet::new();
+        let blocked = queue.clone();
+        callers.spawn(async move {
+            blocked
+                .write(move |connection| {
+                    wait.recv().expect("a word");
+                    insert(connection)
+                })
+                .await
+        });
+        for _ in 0..QUEUE + 100 {
+            let queue = queue.clone();
+            callers.spawn(async move { queue.write(insert).await });
+        }
+        while queue.room.available_permits() > 0 {
+            tokio::task::yield_now().await;
+        }
+        go.send(()).expect("it waits");
+        assert!(callers.join_all().await.into_iter().all(|end| end == Ok(1)));
+        queue.close().await;
+        assert_eq!(rows(&folder), QUEUE as i64 + 101);
+    }
+}

@@ -1,12 +1,12 @@
 //! The reads, each as a function of a connection. What contradicts itself is damage, never an empty answer.
 
 use super::errors::Failure;
-use super::writes::state_code;
-use crate::store::{Creation, Head, Query, Request, State, StoredEvent};
-use rusqlite::types::{Type, Value};
-use rusqlite::{Connection, OptionalExtension, Row, params_from_iter};
+use crate::store::{Creation, Head, Request, State, StoredEvent};
+use rusqlite::types::Type;
+use rusqlite::{Connection, OptionalExtension, Row};
 
-const HEAD: &str = "s.session_id, s.game, s.state, s.created, s.updated, s.version, s.labels, s.summary";
+/// The columns that make a head, of the table `s`.
+pub(super) const HEAD: &str = "s.session_id, s.game, s.state, s.created, s.updated, s.version, s.labels, s.summary";
 
 pub(super) fn head(connection: &Connection, session_id: &str) -> Result<Option<Head>, Failure> {
     let sql = format!("SELECT {HEAD} FROM sessions s WHERE s.session_id = ?1");
@@ -67,69 +67,12 @@ fn check_dense(session_id: &str, after: u32, limit: usize, version: u32, events:
     )))
 }
 
-pub(super) fn list(connection: &Connection, query: &Query) -> Result<Vec<Head>, Failure> {
-    let (sql, values) = list_statement(query);
-    let mut select = connection.prepare_cached(&sql)?;
-    let heads = select.query_map(params_from_iter(values), head_of)?.collect::<rusqlite::Result<Vec<_>>>()?;
-    Ok(heads)
-}
-
-/// A walk down one index, from the place where the last page ended: of one label if there is one, else of the game, the
-/// state, or both. Further labels are looked up for each session that the walk meets.
-fn list_statement(query: &Query) -> (String, Vec<Value>) {
-    let mut values = Vec::new();
-    let mut bind = |value: Value| {
-        values.push(value);
-        format!("?{}", values.len())
-    };
-    let mut labels = query.labels.iter();
-    let mut conditions = Vec::new();
-    let (from, order) = match labels.next() {
-        Some((name, value)) => {
-            conditions.push(format!("l.name = {}", bind(name.clone().into())));
-            conditions.push(format!("l.value = {}", bind(value.clone().into())));
-            ("labels l CROSS JOIN sessions s ON s.key = l.session", "l")
-        }
-        None => {
-            let index = match (&query.game, query.state) {
-                (None, None) => "sessions s INDEXED BY sessions_by_age",
-                (Some(_), None) => "sessions s INDEXED BY sessions_by_game",
-                (None, Some(_)) => "sessions s INDEXED BY sessions_by_state",
-                (Some(_), Some(_)) => "sessions s INDEXED BY sessions_by_game_and_state",
-            };
-            (index, "s")
-        }
-    };
-    if let Some(game) = &query.game {
-        conditions.push(format!("s.game = {}", bind(game.clone().into())));
-    }
-    if let Some(state) = query.state {
-        conditions.push(format!("s.state = {}", bind(state_code(state).into())));
-    }
-    for (name, value) in labels {
-        let (name, value) = (bind(name.clone().into()), bind(value.clone().into()));
-        conditions.push(format!(
-            "EXISTS (SELECT 1 FROM labels m WHERE m.name = {name} AND m.value = {value}
-                     AND m.created = s.created AND m.session_id = s.session_id)"
-        ));
-    }
-    // Without a place to go on from: after a place that is before all.
-    let (created, session_id) = query.after.clone().unwrap_or((i64::MAX, String::new()));
-    let (created, session_id) = (bind(created.into()), bind(session_id.into()));
-    conditions.push(format!("({order}.created, {order}.session_id) < ({created}, {session_id})"));
-    let limit = bind(sql_limit(query.limit).into());
-    let sql = format!(
-        "SELECT {HEAD} FROM {from} WHERE {} ORDER BY {order}.created DESC, {order}.session_id DESC LIMIT {limit}",
-        conditions.join(" AND ")
-    );
-    (sql, values)
-}
-
-fn sql_limit(limit: usize) -> i64 {
+pub(super) fn sql_limit(limit: usize) -> i64 {
     i64::try_from(limit).unwrap_or(i64::MAX)
 }
 
-fn head_of(row: &Row<'_>) -> rusqlite::Result<Head> {
+/// A head from these columns.
+pub(super) fn head_of(row: &Row<'_>) -> rusqlite::Result<Head> {
     let labels: String = row.get(6)?;
     Ok(Head {
         session_id: row.get(0)?,
