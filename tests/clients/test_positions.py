@@ -95,7 +95,7 @@ def test_an_item_that_is_refused_says_where_and_spoils_no_other(client):
     assert second.refused_move == 1
     assert second.position == moved, "the position before the refused move"
     assert second.plies == 1
-    assert third.HasField("refusal")
+    assert third.refusal.reason == "INVALID_POSITION"
     assert not third.HasField("refused_move"), "it is the position that was refused"
     assert fourth.position == moved, "no position is the start position"
 
