@@ -45,6 +45,7 @@ impl Variant for Gore {
 
     fn check(&self, p: &Position, mv: Move) -> Result<Move, IllegalMove> {
         match (p.phase, mv) {
+            (_, Move::Redistribute(_)) => Err(IllegalMove::NotInThisGame { game: p.game, given: mv.kind() }),
             (Phase::Answer(pits), Move::Answer { accept }) => {
                 if accept && p.banks[p.to_act] < price(pits) {
                     return Err(IllegalMove::TradeNotAffordable { price: price(pits), bank: p.banks[p.to_act], payer: p.to_act });
@@ -57,7 +58,6 @@ impl Variant for Gore {
             (_, Move::Sow { .. } | Move::Offer(_)) if must_pass(p) => Err(IllegalMove::MustPass { seat: p.to_act }),
             (_, Move::Sow { pit, seeds }) => check_sowing(p, pit, seeds),
             (_, Move::Offer(pits)) => check_offer(p, pits).map(|()| mv),
-            (_, Move::Redistribute(_)) => Err(IllegalMove::NotInThisGame { game: p.game, given: mv.kind() }),
         }
     }
 
