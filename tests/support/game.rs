@@ -25,7 +25,8 @@ pub fn cases(short: u32, long: u32) -> u32 {
 /// The rules of a game, some of its options chosen by numbers.
 pub fn rules_with_choices(game: Game, choices: [u8; 3]) -> Rules {
     let specs = Rules::new(game).option_specs();
-    let options = specs.iter().zip(choices).map(|(spec, choice)| (spec.name, spec.values[usize::from(choice) % spec.values.len()]));
+    let options =
+        specs.iter().zip(choices).map(|(spec, choice)| (spec.name, spec.values[usize::from(choice) % spec.values.len()]));
     Rules::with_options(game, options).expect("listed options and values are known")
 }
 
