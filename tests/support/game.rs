@@ -17,6 +17,13 @@ impl Dice for TestDice {
     }
 }
 
+/// Fisher and Yates.
+pub fn shuffle<T>(items: &mut [T], dice: &mut TestDice) {
+    for i in (1..items.len()).rev() {
+        items.swap(i, dice.below(i as u64 + 1) as usize);
+    }
+}
+
 /// More cases when `MANCALA_TEST_LONG=1`.
 pub fn cases(short: u32, long: u32) -> u32 {
     if std::env::var("MANCALA_TEST_LONG").is_ok_and(|value| value == "1") { long } else { short }
