@@ -31,9 +31,10 @@ pub fn family(p: &Position) -> Option<RedistributionFamily> {
     Some(RedistributionFamily { choices: choices(p), targets: p.ring().all(), total })
 }
 
-/// Draws one of a family, each as likely as any other.
-pub(super) fn draw(p: &Position, family: &RedistributionFamily, dice: &mut impl Dice) -> Redistribution {
-    let mut left = dice.below(family.total);
+/// Draws one of a position's family, each as likely as any other, if it asks for one.
+#[cold]
+pub(super) fn draw(p: &Position, dice: &mut impl Dice) -> Option<Redistribution> {
+    let mut left = dice.below(family(p)?.total);
     let mut chosen = None;
     for (a, b) in pairs(p) {
         let here = placements(seeds_of(p, a, b));
@@ -43,8 +44,8 @@ pub(super) fn draw(p: &Position, family: &RedistributionFamily, dice: &mut impl 
         }
         left -= here;
     }
-    let (a, b) = chosen.expect("a position in the opening has two pits to empty");
-    Redistribution { emptied: PitSet::of(a) | PitSet::of(b), placed: draw_placement(seeds_of(p, a, b), dice) }
+    let (a, b) = chosen?;
+    Some(Redistribution { emptied: PitSet::of(a) | PitSet::of(b), placed: draw_placement(seeds_of(p, a, b), dice) })
 }
 
 /// Each way to put `seeds` in twenty pits is a way to choose which of `seeds + 19` marks in a row are bars between pits.

@@ -1,8 +1,9 @@
 //! A game in play: a position with its history, and the guards that end games which go nowhere.
 
 use super::observer::Observer;
-use super::variant::Ply;
-use super::{BySeat, EndReason, Game, IllegalMove, Legal, Move, Phase, PitSet, Pits, Position, Rules, Seat};
+use super::rules::with_variant;
+use super::variant::{Ply, Variant};
+use super::{BySeat, EndReason, Game, IllegalMove, Move, Phase, PitSet, Pits, Position, Rules, Seat};
 
 /// When a game that goes nowhere is ended; 0: never. See [the ruling](super#games-that-go-nowhere).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -100,7 +101,9 @@ impl Record {
     /// # Errors
     /// Why the move is not legal; nothing has changed then.
     pub fn play(&mut self, mv: Move, observer: &mut impl Observer) -> Result<Ply, IllegalMove> {
-        Ok(self.play_legal(self.rules.check(&self.position, mv)?, observer))
+        let mv = self.rules.check(&self.position, mv)?.mv();
+        let ply = with_variant!(self.rules, variant => self.advance(&variant, mv, observer));
+        Ok(ply)
     }
 
     /// What the record would be after a move, without keeping it: the position, guards included, and what the move did.
@@ -113,23 +116,23 @@ impl Record {
         Ok((ahead.position, ply))
     }
 
-    /// Plays a move that was found legal in the present position.
-    pub(super) fn play_legal(&mut self, legal: Legal, observer: &mut impl Observer) -> Ply {
-        let (position, ply) = legal.play(observer);
-        self.position = position;
-        self.moves.push(legal.mv());
+    /// Plays a legal move by the rules of the record's game.
+    #[inline(always)]
+    pub(super) fn advance<V: Variant>(&mut self, variant: &V, mv: Move, observer: &mut impl Observer) -> Ply {
+        let ply = variant.play(&mut self.position, mv, observer);
+        self.moves.push(mv);
         if ply.captured > 0 {
             self.quiet = 0;
-            if self.rules.captures_are_final() {
+            if V::CAPTURES_ARE_FINAL {
                 self.seen.forget();
             }
-        } else if !matches!(legal.mv(), Move::Answer { .. }) {
+        } else if !matches!(mv, Move::Answer { .. }) {
             self.quiet += 1;
         }
         if !self.position.is_over()
             && let Some(reason) = self.guard()
         {
-            self.rules.finish(&mut self.position, reason, observer);
+            variant.finish(&mut self.position, reason, observer);
         }
         ply
     }

@@ -1,7 +1,8 @@
 //! What a game must say about itself, and what follows from that.
 
 use super::observer::{Observer, Step};
-use super::{EndReason, Game, IllegalMove, Move, OptionSpec, Phase, Position, Seat};
+use super::opening;
+use super::{Dice, EndReason, Game, IllegalMove, Move, OptionSpec, Phase, Position, Seat};
 
 /// What a played move did, beside changing the position.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
@@ -45,6 +46,29 @@ pub(super) trait Variant: Copy + Default {
 
     /// Who is given the seeds that this pit holds when the game ends; `None`: nobody, they stay.
     fn leftovers_to(&self, p: &Position, pit: u8, reason: EndReason) -> Option<Seat>;
+
+    /// Draws a legal move, each as likely as any other; none when the game is over.
+    #[inline(always)]
+    fn draw(&self, p: &Position, dice: &mut impl Dice) -> Option<Move> {
+        if p.is_over() {
+            return None;
+        }
+        // Counted first and then looked up: cheaper than to keep a list.
+        let mut count = 0;
+        self.each_move(p, &mut |_| count += 1);
+        if count == 0 {
+            return opening::draw(p, dice).map(Move::from);
+        }
+        let mut left = dice.below(count);
+        let mut drawn = None;
+        self.each_move(p, &mut |mv| {
+            if left == 0 && drawn.is_none() {
+                drawn = Some(mv);
+            }
+            left = left.wrapping_sub(1);
+        });
+        drawn
+    }
 
     /// Gives the next decision to the seat to act, or ends the game if a rule says so now.
     #[inline(always)]
