@@ -2,7 +2,7 @@
 #![doc = include_str!("pages/gore.md")]
 
 use super::observer::{Observer, Step};
-use super::sowing::{Laps, Sowing, laps, lift};
+use super::sowing::{Laps, Sowing, laps};
 use super::variant::{Ply, Variant, check_sowing};
 use super::{EndReason, Game, IllegalMove, MAX_PITS, Move, OptionSpec, Phase, PitSet, Position, Ring, Seat};
 
@@ -158,8 +158,7 @@ fn each_set(from: PitSet, size: u8, chosen: PitSet, visit: &mut impl FnMut(Move)
 
 /// Rules 3 and 4.
 fn sow(p: &mut Position, pit: u8, observer: &mut impl Observer) -> u8 {
-    let hand = lift(&mut p.pits, pit, false, observer);
-    let last = SOWING.lap(&mut p.pits, pit, hand, observer);
+    let last = SOWING.lap(&mut p.pits, pit, false, observer);
     if p.controller(last) == p.to_act || !is_catch(p.seeds(last)) {
         return 0;
     }

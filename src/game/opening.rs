@@ -106,10 +106,19 @@ fn seeds_of(p: &Position, a: u8, b: u8) -> u8 {
 
 /// C(seeds + 19, 19). At most C(79, 19), about 8.8e17, for all sixty seeds in two pits.
 fn placements(seeds: u8) -> u64 {
-    let bars = MAX_PITS as u128 - 1;
-    let ways = (1..=bars).fold(1u128, |ways, n| ways * (u128::from(seeds) + n) / n);
-    ways as u64
+    PLACEMENTS[usize::from(seeds)]
 }
+
+static PLACEMENTS: [u64; 61] = {
+    let mut table = [1; 61];
+    let mut seeds = 1;
+    while seeds < table.len() {
+        let ways = table[seeds - 1] as u128 * (seeds + MAX_PITS - 1) as u128 / seeds as u128;
+        table[seeds] = ways as u64;
+        seeds += 1;
+    }
+    table
+};
 
 impl From<Redistribution> for Move {
     fn from(redistribution: Redistribution) -> Move {

@@ -1,8 +1,7 @@
 //! What a game must say about itself, and what follows from that.
 
 use super::observer::{Observer, Step};
-use super::opening;
-use super::{Dice, EndReason, Game, IllegalMove, Move, OptionSpec, Phase, Position, Seat};
+use super::{Dice, EndReason, Game, IllegalMove, Move, OptionSpec, Phase, PitSet, Position, Seat};
 
 /// What a played move did, beside changing the position.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
@@ -38,6 +37,12 @@ pub(super) trait Variant: Copy + Default {
     /// Visits the legal moves of a position that is not over; none in Kiothi's openings.
     fn each_move(&self, p: &Position, visit: &mut impl FnMut(Move));
 
+    /// The pits to draw from when every legal move is to sow a whole pit; none when that is not so or not known.
+    #[inline]
+    fn pits_to_sow(&self, _: &Position) -> PitSet {
+        PitSet::EMPTY
+    }
+
     /// Plays a legal move, and ends the game where the rules say so.
     fn play(&self, p: &mut Position, mv: Move, observer: &mut impl Observer) -> Ply;
 
@@ -53,11 +58,15 @@ pub(super) trait Variant: Copy + Default {
         if p.is_over() {
             return None;
         }
+        let pits = self.pits_to_sow(p);
+        if !pits.is_empty() {
+            return Some(Move::sow(pits.nth(dice.below(pits.len().into()) as u32)));
+        }
         // Counted first and then looked up: cheaper than to keep a list.
         let mut count = 0;
         self.each_move(p, &mut |_| count += 1);
         if count == 0 {
-            return opening::draw(p, dice).map(Move::from);
+            return None;
         }
         let mut left = dice.below(count);
         let mut drawn = None;
