@@ -1,6 +1,6 @@
 //! What came of many games: counts, and their two ways to be printed.
 
-use crate::game::{EndReason, Game, Outcome, Seat};
+use crate::game::{EndReason, Game, Outcome};
 use serde_json::{Value, json};
 use std::fmt::Write;
 
@@ -89,7 +89,7 @@ impl Tally {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::game::BySeat;
+    use crate::game::{BySeat, Seat};
 
     #[test]
     fn games_are_counted() {
