@@ -58,6 +58,13 @@ choice! {
     }
 }
 
+impl TwoCounterWin {
+    /// The number of wins.
+    pub(super) const fn points(self) -> u32 {
+        self as u32 + 2
+    }
+}
+
 /// The rules of Kiothi.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct Kiothi {
