@@ -225,7 +225,7 @@ fn harvests(p: &Position, pit: u8) -> Numbers {
     // Bit n: the pit n places ahead. Up to 19 seeds meet what is there now; after that every pit has had a seed.
     let ahead = |pits: PitSet| u64::from(RING.rotated(pits, pit));
     let once_round = ahead(own);
-    let occupied = ahead(own & p.occupied() - PitSet::of(pit)) | once_round << 20 | once_round << 40 | once_round << 60;
+    let occupied = ahead(own & (p.occupied() - PitSet::of(pit))) | once_round << 20 | once_round << 40 | once_round << 60;
     // Twenty come back to the pit itself, which is empty if that was all.
     let free = if held == RING.pits() { !occupied | 1 << 20 } else { !occupied };
     Numbers(free & ((2 << held) - 2))
@@ -279,7 +279,7 @@ impl Kiothi {
             return Some(0);
         }
         let captured = p.capture(opposite, observer) + p.capture(last, observer);
-        let bonus = if last % RING.row == 0 { self.take_bonus(p, opposite, observer) } else { 0 };
+        let bonus = if last.is_multiple_of(RING.row) { self.take_bonus(p, opposite, observer) } else { 0 };
         Some(captured + bonus)
     }
 
