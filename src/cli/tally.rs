@@ -58,8 +58,7 @@ impl Tally {
     pub fn text(&self, game: Game, seed: u64) -> String {
         let mut text = format!("{}: {} games, seed {seed}\n", game.title(), self.games);
         let results = [("South wins", self.wins[0]), ("North wins", self.wins[1]), ("draws", self.draws())];
-        let ends = self.met_ends().map(|(name, count)| (name, count));
-        for (name, count) in results.into_iter().chain(ends) {
+        for (name, count) in results.into_iter().chain(self.met_ends()) {
             let share = 100.0 * count as f64 / self.games as f64;
             writeln!(text, "  {name:<16}{count:>11} {share:>6.2} %").expect("a string takes all");
         }

@@ -232,7 +232,7 @@ fn harvests(p: &Position, pit: u8) -> Numbers {
     // Bit n: the pit n places ahead. Up to 19 seeds meet what is there now; after that every pit has had a seed.
     let ahead = |pits: PitSet| u64::from(RING.rotated(pits, pit));
     let once_round = ahead(own);
-    let occupied = ahead(own & p.occupied() - PitSet::of(pit)) | once_round << 20 | once_round << 40 | once_round << 60;
+    let occupied = ahead(own & (p.occupied() - PitSet::of(pit))) | once_round << 20 | once_round << 40 | once_round << 60;
     // Twenty come back to the pit itself, which is empty if that was all.
     let free = if held == RING.pits() { !occupied | 1 << 20 } else { !occupied };
     Numbers(free & ((2 << held) - 2))

@@ -146,7 +146,7 @@ fn occupied_of_eight(pits: [u8; 8]) -> u32 {
     const LOW_BITS: u64 = 0x7F7F_7F7F_7F7F_7F7F;
     let word = u64::from_le_bytes(pits);
     // The top bit of each byte: it is set already, or becomes so when 127 is added to something in the bits below.
-    let top_bits = ((word & LOW_BITS) + LOW_BITS | word) & !LOW_BITS;
+    let top_bits = (((word & LOW_BITS) + LOW_BITS) | word) & !LOW_BITS;
     // Multiplying moves the top bits, seven places apart each, next to each other into the highest byte.
     (top_bits.wrapping_mul(0x0002_0408_1020_4081) >> 56) as u32
 }
