@@ -1,5 +1,6 @@
 //! Making sessions.
 
+use super::error::join;
 use super::request::{digest, request};
 use super::{RequestId, ServiceError, Sessions};
 use crate::game::{Guards, Position, Rules};
@@ -44,11 +45,6 @@ impl NewSession {
     }
 }
 
-fn creation_digest(session_id: Option<&String>, created: &str) -> [u8; 32] {
-    let id = session_id.map_or("", String::as_str);
-    digest(&[&"create", &id, &created])
-}
-
 impl Sessions {
     /// Makes a session. Asked again with the same request id it answers as the first time.
     ///
@@ -63,32 +59,33 @@ impl Sessions {
         let mut session = Session::new(id.clone(), &created, now).map_err(|error| ServiceError::diverged(&id, &error))?;
         let more = session.end_at_start();
         for event in &more {
-            session.evolve(event, now).map_err(|error| ServiceError::diverged(&id, &error))?;
+            session.evolve(event, now, &mut ()).map_err(|error| ServiceError::diverged(&id, &error))?;
         }
         let bodies: Vec<_> = [first].iter().chain(&more).map(Event::to_json).collect();
-        let request = request(&new.request_id, || creation_digest(new.session_id.as_ref(), &bodies[0]));
+        let request =
+            request(&new.request_id, || digest(&[&"create", &new.session_id.as_deref().unwrap_or_default(), &bodies[0]]));
         let create = Create { head: head(&session), events: bodies, request: request.clone() };
         // In a task of its own: a caller that goes away must not leave a half-done call behind.
         let store = self.store.clone();
         let outcome = tokio::spawn(async move { store.create(create).await });
-        match outcome.await.map_err(|_| ServiceError::Stopping)?? {
+        match join(outcome.await)?? {
             Created::Done => Ok(Made { session, replayed: false }),
-            Created::IdTaken => Err(ServiceError::IdTaken),
+            Created::IdTaken => Err(ServiceError::IdTaken { session_id: id }),
             Created::Repeated(creation) => self.made_before(creation, request).await,
         }
     }
 
     async fn made_before(&self, creation: store::Creation, request: Option<Request>) -> Result<Made, ServiceError> {
         if request.is_none_or(|request| request.digest != creation.request.digest) {
-            return Err(ServiceError::RequestIdReused);
+            return Err(ServiceError::RequestIdReused { request_id: creation.request.id });
         }
         if creation.deleted {
-            return Err(ServiceError::NotFound);
+            return Err(ServiceError::not_found(&creation.session_id));
         }
         let mut session = self.load(&creation.session_id, 1).await?.session;
         for event in session.end_at_start() {
             let time = session.created();
-            session.evolve(&event, time).map_err(|error| ServiceError::diverged(&creation.session_id, &error))?;
+            session.evolve(&event, time, &mut ()).map_err(|error| ServiceError::diverged(&creation.session_id, &error))?;
         }
         Ok(Made { session, replayed: true })
     }

@@ -1,7 +1,8 @@
 //! Sessions in memory: each with a lock, the most recently used kept.
 
 use super::{ServiceError, Sessions};
-use crate::session::{Event, Session};
+use crate::game::observer::Observer;
+use crate::session::{Event, Micros, Session};
 use crate::store::{Request, StoredEvent};
 use lru::LruCache;
 use std::collections::HashMap;
@@ -28,9 +29,15 @@ impl Live {
         self.requests.get(request_id).copied()
     }
 
-    /// Takes in an event that is stored.
-    pub(super) fn take_in(&mut self, event: &Event, time: i64, request: Option<&Request>) -> Result<(), ServiceError> {
-        let evolved = self.session.evolve(event, time);
+    /// Takes in an event.
+    pub(super) fn take_in(
+        &mut self,
+        event: &Event,
+        time: Micros,
+        request: Option<&Request>,
+        observer: &mut impl Observer,
+    ) -> Result<(), ServiceError> {
+        let evolved = self.session.evolve(event, time, observer);
         evolved.map_err(|divergence| ServiceError::diverged(self.session.id(), &divergence))?;
         self.remember(request, self.session.version());
         Ok(())
@@ -97,7 +104,7 @@ impl Sessions {
                 }
             }
         }
-        slot.as_mut().ok_or(ServiceError::NotFound)
+        slot.as_mut().ok_or_else(|| ServiceError::not_found(session_id))
     }
 
     /// Reads a session as it was at a version, or as it is now if it has not come that far.
@@ -106,7 +113,7 @@ impl Sessions {
         loop {
             let after = live.as_ref().map_or(0, |live| live.session.version());
             let limit = PAGE.min((version - after) as usize);
-            let events = self.store.read(session_id, after, limit).await?.ok_or(ServiceError::NotFound)?;
+            let events = self.store.read(session_id, after, limit).await?.ok_or_else(|| ServiceError::not_found(session_id))?;
             let last_page = events.len() < PAGE;
             for event in &events {
                 live = Some(append(session_id, live, event)?);
@@ -125,12 +132,14 @@ fn append(session_id: &str, live: Option<Live>, stored: &StoredEvent) -> Result<
         (None, Event::Created(created)) => {
             let session = Session::new(session_id.to_owned(), created, stored.time)
                 .map_err(|divergence| ServiceError::diverged(session_id, &divergence))?;
-            return Ok(Live { session, requests: HashMap::new() });
+            let mut live = Live { session, requests: HashMap::new() };
+            live.remember(stored.request.as_ref(), 1);
+            return Ok(live);
         }
         (None, _) => return Err(ServiceError::damaged(session_id, "its first event does not make it")),
         (Some(live), _) => live,
     };
-    live.take_in(&event, stored.time, stored.request.as_ref())?;
+    live.take_in(&event, stored.time, stored.request.as_ref(), &mut ())?;
     Ok(live)
 }
 

@@ -1,6 +1,7 @@
 //! Commands, and what they bring about.
 
 use super::{Event, MatchResult, Session};
+use crate::game::observer::Observer;
 use crate::game::{IllegalMove, Move, Seat};
 use thiserror::Error;
 
@@ -46,11 +47,11 @@ pub enum Rejection {
 }
 
 impl Session {
-    /// The events that a command brings about.
+    /// The events that a command brings about; `observer` sees the steps of its move, if it is one.
     ///
     /// # Errors
     /// Why it is refused: first because the session has ended, then the turn, then the rules.
-    pub fn decide(&self, command: &Command) -> Result<Vec<Event>, Rejection> {
+    pub fn decide(&self, command: &Command, observer: &mut impl Observer) -> Result<Vec<Event>, Rejection> {
         if let Some(result) = self.result() {
             return Err(Rejection::SessionOver { cause: result.cause.name() });
         }
@@ -58,7 +59,7 @@ impl Session {
         match *command {
             Command::Play { seat: Some(seat), .. } if seat != to_act => Err(Rejection::NotYourTurn { seat, to_act }),
             Command::Play { mv, .. } => {
-                let ahead = self.record().preview(mv, &mut ())?;
+                let ahead = self.record().preview(mv, observer)?;
                 let played = Event::MovePlayed {
                     seat: to_act,
                     mv: ahead.mv,

@@ -1,6 +1,7 @@
 //! The session as the fold of its events.
 
 use super::{Created, Event, MatchResult, Micros, State};
+use crate::game::observer::Observer;
 use crate::game::{Game, Guards, Position, Record, Rules, SetUp};
 use std::collections::BTreeMap;
 use thiserror::Error;
@@ -36,11 +37,8 @@ impl Session {
     /// When the event describes no playable session.
     pub fn new(id: String, created: &Created, time: Micros) -> Result<Session, Divergence> {
         let diverges = |why| Divergence { version: 1, why };
-        let game = Game::from_id(&created.game).ok_or_else(|| diverges("unknown game"))?;
-        let options = created.options.iter().map(|(name, value)| (name.as_str(), value.as_str()));
-        let rules = Rules::with_options(game, options).map_err(|_| diverges("unknown option"))?;
-        let set_up: SetUp = created.position.parse().map_err(|_| diverges("unreadable position"))?;
-        let start = set_up.position(&rules).map_err(|_| diverges("unplayable position"))?;
+        let rules = read_rules(&created.game, &created.options).map_err(diverges)?;
+        let start = read_position(&rules, &created.position).map_err(diverges)?;
         Ok(Session {
             id,
             labels: created.labels.clone(),
@@ -54,31 +52,29 @@ impl Session {
         })
     }
 
-    /// Takes in the next event.
+    /// Takes in the next event; `observer` sees the steps of its move, if it is one.
     ///
     /// # Errors
     /// When it does not follow; the session must not be used any more then.
-    pub fn evolve(&mut self, event: &Event, time: Micros) -> Result<(), Divergence> {
+    pub fn evolve(&mut self, event: &Event, time: Micros, observer: &mut impl Observer) -> Result<(), Divergence> {
         let version = self.version + 1;
         let fits = |so: bool, why| if so { Ok(()) } else { Err(Divergence { version, why }) };
+        fits(self.result.is_none(), "an event after the end")?;
         match event {
             Event::Created(_) => fits(false, "a second creation")?,
             Event::MovePlayed { seat, mv, position, captured, endless } => {
                 fits(*seat == self.position().to_act(), "a move out of turn")?;
-                let ply =
-                    self.record.play(*mv, &mut ()).map_err(|_| Divergence { version, why: "a move that the rules forbid" })?;
+                let played = self.record.play(*mv, observer);
+                let ply = played.map_err(|_| Divergence { version, why: "a move that the rules forbid" })?;
                 fits(ply.captured == *captured && ply.endless == *endless, "a move that does something else")?;
                 fits(self.position().to_string() == *position, "a move that leads elsewhere")?;
             }
-            Event::Resigned { .. } => fits(self.result.is_none(), "a resignation after the end")?,
+            Event::Resigned { .. } => {}
             Event::RoundEnded { round, result } => {
                 fits(*round == self.round && self.round_results.is_empty(), "the end of another round")?;
                 self.round_results.push(*result);
             }
-            Event::Ended { result } => {
-                fits(self.result.is_none(), "a second end")?;
-                self.result = Some(*result);
-            }
+            Event::Ended { result } => self.result = Some(*result),
         }
         self.version = version;
         self.updated = time;
@@ -162,4 +158,17 @@ impl Session {
     pub const fn updated(&self) -> Micros {
         self.updated
     }
+}
+
+/// The rules that are stored as a game's identifier and its options.
+pub(super) fn read_rules(game: &str, options: &BTreeMap<String, String>) -> Result<Rules, &'static str> {
+    let game = Game::from_id(game).ok_or("unknown game")?;
+    let options = options.iter().map(|(name, value)| (name.as_str(), value.as_str()));
+    Rules::with_options(game, options).map_err(|_| "unknown option")
+}
+
+/// A position that is stored as text.
+pub(super) fn read_position(rules: &Rules, text: &str) -> Result<Position, &'static str> {
+    let set_up: SetUp = text.parse().map_err(|_| "unreadable position")?;
+    set_up.position(rules).map_err(|_| "unplayable position")
 }

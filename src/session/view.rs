@@ -1,6 +1,8 @@
 //! What everybody may see of a session: what calls answer and lists show.
 
+use super::fold::{read_position, read_rules};
 use super::{GuardLimits, MatchResult, Session};
+use crate::game::Position;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -38,6 +40,14 @@ impl View {
             round_results: session.round_results().to_vec(),
             result: session.result().copied(),
         }
+    }
+
+    /// The position that it shows, which is of this game.
+    ///
+    /// # Errors
+    /// When it is none that can be played; the text says why.
+    pub fn read_position(&self, game: &str) -> Result<Position, &'static str> {
+        read_position(&read_rules(game, &self.options)?, &self.position)
     }
 
     /// As it is stored.

@@ -52,6 +52,7 @@ macro_rules! reasons {
 reasons! {
     Busy = "BUSY", Unavailable, [], "More long computations are asked for than the server can hold. Repeat the call a little later.";
     CannotPass = "CANNOT_PASS", FailedPrecondition, ["seat"], "The seat can move, and a pass is possible only when it is forced.";
+    CompressionUnknown = "COMPRESSION_UNKNOWN", Unimplemented, [], "The request is compressed, and the server reads only what is not. Send it uncompressed.";
     Contended = "CONTENDED", Unavailable, [], "Too many others change the session at this moment. Repeat the call.";
     DeadlineExceeded = "DEADLINE_EXCEEDED", DeadlineExceeded, ["limit_ms"], "The call took longer than the server allows. A change may have happened: repeat it with the same request_id.";
     FirstLapEndsInOwnOccupiedPit = "FIRST_LAP_ENDS_IN_OWN_OCCUPIED_PIT", FailedPrecondition, ["pit", "seeds", "last"], "Kiothi: the last seed of the first lap would fall in an occupied pit of the seat's own row. Sow another number or from another pit.";
