@@ -1,9 +1,10 @@
 //! Making sessions.
 
+use super::error::join;
 use super::request::{digest, request};
 use super::{RequestId, ServiceError, Sessions};
 use crate::game::{Guards, Position, Rules};
-use crate::session::{Created as CreatedEvent, Event, Session, View};
+use crate::session::{ClockSetting, Created as CreatedEvent, Event, Session, View};
 use crate::store::{self, Create, Created, Head, Request};
 use std::collections::BTreeMap;
 
@@ -20,6 +21,12 @@ pub struct NewSession {
     pub start: Position,
     /// The caller's own marks.
     pub labels: BTreeMap<String, String>,
+    /// The most rounds that are played, at least one.
+    pub rounds: u32,
+    /// How time is limited.
+    pub clock: Option<ClockSetting>,
+    /// The session that this one is the rematch of.
+    pub previous_session_id: Option<String>,
     /// The caller's id of the request.
     pub request_id: RequestId,
 }
@@ -40,13 +47,11 @@ impl NewSession {
             guards: self.guards.into(),
             position: self.start.to_string(),
             labels: self.labels.clone(),
+            rounds: self.rounds,
+            clock: self.clock,
+            previous_session_id: self.previous_session_id.clone(),
         }
     }
-}
-
-fn creation_digest(session_id: Option<&String>, created: &str) -> [u8; 32] {
-    let id = session_id.map_or("", String::as_str);
-    digest(&[&"create", &id, &created])
 }
 
 impl Sessions {
@@ -63,32 +68,33 @@ impl Sessions {
         let mut session = Session::new(id.clone(), &created, now).map_err(|error| ServiceError::diverged(&id, &error))?;
         let more = session.end_at_start();
         for event in &more {
-            session.evolve(event, now).map_err(|error| ServiceError::diverged(&id, &error))?;
+            session.evolve(event, now, &mut ()).map_err(|error| ServiceError::diverged(&id, &error))?;
         }
         let bodies: Vec<_> = [first].iter().chain(&more).map(Event::to_json).collect();
-        let request = request(&new.request_id, || creation_digest(new.session_id.as_ref(), &bodies[0]));
+        let request =
+            request(&new.request_id, || digest(&[&"create", &new.session_id.as_deref().unwrap_or_default(), &bodies[0]]));
         let create = Create { head: head(&session), events: bodies, request: request.clone() };
         // In a task of its own: a caller that goes away must not leave a half-done call behind.
         let store = self.store.clone();
         let outcome = tokio::spawn(async move { store.create(create).await });
-        match outcome.await.map_err(|_| ServiceError::Stopping)?? {
+        match join(outcome.await)?? {
             Created::Done => Ok(Made { session, replayed: false }),
-            Created::IdTaken => Err(ServiceError::IdTaken),
+            Created::IdTaken => Err(ServiceError::IdTaken { session_id: id }),
             Created::Repeated(creation) => self.made_before(creation, request).await,
         }
     }
 
     async fn made_before(&self, creation: store::Creation, request: Option<Request>) -> Result<Made, ServiceError> {
         if request.is_none_or(|request| request.digest != creation.request.digest) {
-            return Err(ServiceError::RequestIdReused);
+            return Err(ServiceError::RequestIdReused { request_id: creation.request.id });
         }
         if creation.deleted {
-            return Err(ServiceError::NotFound);
+            return Err(ServiceError::not_found(&creation.session_id));
         }
         let mut session = self.load(&creation.session_id, 1).await?.session;
         for event in session.end_at_start() {
             let time = session.created();
-            session.evolve(&event, time).map_err(|error| ServiceError::diverged(&creation.session_id, &error))?;
+            session.evolve(&event, time, &mut ()).map_err(|error| ServiceError::diverged(&creation.session_id, &error))?;
         }
         Ok(Made { session, replayed: true })
     }

@@ -11,6 +11,7 @@ mod create;
 mod error;
 mod live;
 mod reads;
+mod rematch;
 mod request;
 
 pub use clock::{Clock, SystemClock};

@@ -1,6 +1,7 @@
 //! Commands, and what they bring about.
 
 use super::{Event, MatchResult, Micros, ProposalKind, Rejection, Session};
+use crate::game::observer::Observer;
 use crate::game::{Move, Seat};
 
 /// Something that somebody wants to happen to a session.
@@ -50,11 +51,11 @@ pub enum Command {
 }
 
 impl Session {
-    /// The events that a command brings about.
+    /// The events that a command brings about; `observer` sees the steps of its move, if it is one.
     ///
     /// # Errors
     /// Why it is refused: first because the session has ended, then the turn, then the rules.
-    pub fn decide(&self, command: &Command, now: Micros) -> Result<Vec<Event>, Rejection> {
+    pub fn decide(&self, command: &Command, now: Micros, observer: &mut impl Observer) -> Result<Vec<Event>, Rejection> {
         match *command {
             Command::Propose { seat, kind, to_version } => return self.propose(seat, kind, to_version),
             Command::Answer { seat, kind, accept } => return self.answer(seat, kind, accept),
@@ -67,7 +68,7 @@ impl Session {
         let to_act = self.position().to_act();
         match *command {
             Command::Play { seat: Some(seat), .. } if seat != to_act => Err(Rejection::NotYourTurn { seat, to_act }),
-            Command::Play { mv, .. } => self.play(mv),
+            Command::Play { mv, .. } => self.play(mv, observer),
             Command::Resign { seat, whole_match } => Ok(self.resign(seat.unwrap_or(to_act), whole_match)),
             Command::ClaimTimeout | Command::Propose { .. } | Command::Answer { .. } | Command::Withdraw { .. } => {
                 let deadline = self.deadline();
@@ -76,8 +77,8 @@ impl Session {
         }
     }
 
-    fn play(&self, mv: Move) -> Result<Vec<Event>, Rejection> {
-        let ahead = self.record().preview(mv, &mut ())?;
+    fn play(&self, mv: Move, observer: &mut impl Observer) -> Result<Vec<Event>, Rejection> {
+        let ahead = self.record().preview(mv, observer)?;
         let mut events = vec![Event::MovePlayed {
             seat: self.position().to_act(),
             mv: ahead.mv,

@@ -1,28 +1,36 @@
 //! How events change a session.
 
 use super::{Divergence, Event, Micros, Proposal, Session};
-use crate::game::{Position, Record, Rules, SetUp};
+use crate::game::observer::Observer;
+use crate::game::{Game, Position, Record, Rules, SetUp};
+use std::collections::BTreeMap;
 
 impl Session {
-    /// Takes in the next event.
+    /// Takes in the next event; `observer` sees the steps of its move, if it is one.
     ///
     /// # Errors
     /// When it does not follow; the session must not be used any more then.
-    pub fn evolve(&mut self, event: &Event, time: Micros) -> Result<(), Divergence> {
+    pub fn evolve(&mut self, event: &Event, time: Micros, observer: &mut impl Observer) -> Result<(), Divergence> {
         let version = self.version + 1;
-        self.take_in(event, version, time).map_err(|why| Divergence { version, why })?;
+        self.take_in(event, version, time, observer).map_err(|why| Divergence { version, why })?;
         self.version = version;
         self.updated = time;
         Ok(())
     }
 
-    fn take_in(&mut self, event: &Event, version: u32, time: Micros) -> Result<(), &'static str> {
+    fn take_in(
+        &mut self,
+        event: &Event,
+        version: u32,
+        time: Micros,
+        observer: &mut impl Observer,
+    ) -> Result<(), &'static str> {
         match event {
             Event::Created(_) => return Err("a second creation"),
             Event::MovePlayed { seat, mv, position, captured, endless } => {
                 require(self.result.is_none(), "a move after the end")?;
                 require(*seat == self.position().to_act(), "a move out of turn")?;
-                let ply = self.record.play(*mv, &mut ()).map_err(|_| "a move that the rules forbid")?;
+                let ply = self.record.play(*mv, observer).map_err(|_| "a move that the rules forbid")?;
                 require(ply.captured == *captured && ply.endless == *endless, "a move that does something else")?;
                 require(self.position().to_string() == *position, "a move that leads elsewhere")?;
                 self.move_versions.push(version);
@@ -94,4 +102,11 @@ fn require(so: bool, otherwise: &'static str) -> Result<(), &'static str> {
 pub(super) fn read_position(rules: &Rules, text: &str) -> Result<Position, &'static str> {
     let set_up: SetUp = text.parse().map_err(|_| "unreadable position")?;
     set_up.position(rules).map_err(|_| "unplayable position")
+}
+
+/// Stored rules.
+pub(super) fn read_rules(game: &str, options: &BTreeMap<String, String>) -> Result<Rules, &'static str> {
+    let game = Game::from_id(game).ok_or("unknown game")?;
+    let options = options.iter().map(|(name, value)| (name.as_str(), value.as_str()));
+    Rules::with_options(game, options).map_err(|_| "unknown option")
 }

@@ -1,8 +1,8 @@
 //! The session as its events have made it.
 
-use super::evolve::read_position;
+use super::evolve::{read_position, read_rules};
 use super::{Cause, Clock, Created, MatchResult, Micros, Proposals, State};
-use crate::game::{BySeat, Game, Guards, Position, Record, Rules, Seat};
+use crate::game::{BySeat, Guards, Position, Record, Rules, Seat};
 use std::collections::BTreeMap;
 use thiserror::Error;
 
@@ -52,9 +52,7 @@ impl Session {
     /// When the event describes no playable session.
     pub fn new(id: String, created: &Created, time: Micros) -> Result<Session, Divergence> {
         let diverges = |why| Divergence { version: 1, why };
-        let game = Game::from_id(&created.game).ok_or_else(|| diverges("unknown game"))?;
-        let options = created.options.iter().map(|(name, value)| (name.as_str(), value.as_str()));
-        let rules = Rules::with_options(game, options).map_err(|_| diverges("unknown option"))?;
+        let rules = read_rules(&created.game, &created.options).map_err(diverges)?;
         let start = read_position(&rules, &created.position).map_err(diverges)?;
         Ok(Session {
             id,

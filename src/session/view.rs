@@ -1,7 +1,8 @@
 //! What everybody may see of a session: what calls answer and lists show.
 
+use super::evolve::{read_position, read_rules};
 use super::{ClockSetting, GuardLimits, MatchResult, Micros, Proposal, Remaining, Session};
-use crate::game::Seat;
+use crate::game::{Position, Seat};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -81,6 +82,14 @@ impl View {
             previous_session_id: session.previous_session_id().map(str::to_owned),
             next_session_id: session.next_session_id().map(str::to_owned),
         }
+    }
+
+    /// The position that it shows, which is of this game.
+    ///
+    /// # Errors
+    /// When it is none that can be played; the text says why.
+    pub fn read_position(&self, game: &str) -> Result<Position, &'static str> {
+        read_position(&read_rules(game, &self.options)?, &self.position)
     }
 
     /// As it is stored.

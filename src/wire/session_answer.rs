@@ -3,7 +3,7 @@
 use super::convert::{position_out, result, seat_out, steps};
 use super::proto;
 use super::refuse::Refused;
-use crate::session::{Command, Event, Session};
+use crate::session::{Command, Event, Micros, Session};
 
 /// What an answer shows of a session after a command.
 pub struct After {
@@ -46,32 +46,30 @@ pub fn ends(events: &[Event]) -> (Option<proto::Result>, Option<proto::Result>) 
         match event {
             Event::RoundEnded { result: ended, .. } => ends.0 = Some(result(ended)),
             Event::Ended { result: ended } => ends.1 = Some(result(ended)),
-            Event::Created(_) | Event::MovePlayed { .. } | Event::Resigned { .. } => {}
+            _ => {}
         }
     }
     ends
 }
 
 /// What would become of a move.
-pub fn check(session: &Session, command: &Command, include_steps: bool) -> proto::CheckMoveResponse {
+pub fn check(session: &Session, command: &Command, now: Micros, include_steps: bool) -> proto::CheckMoveResponse {
     let version = session.version();
-    let events = match session.decide(command) {
-        Ok(events) => events,
+    let mut seen = Vec::new();
+    let decided = if include_steps { session.decide(command, now, &mut seen) } else { session.decide(command, now, &mut ()) };
+    match decided {
+        Ok(events) => {
+            let position = events.iter().find_map(|event| match event {
+                Event::MovePlayed { position, .. } => Some(position.clone()),
+                _ => None,
+            });
+            let (captured, _) = played(&events);
+            let position = position.unwrap_or_default();
+            proto::CheckMoveResponse { version, legal: true, refusal: None, position, captured, steps: steps(&seen) }
+        }
         Err(rejection) => {
             let refusal = Some(Refused::from(&rejection).into_refusal());
-            return proto::CheckMoveResponse { version, legal: false, refusal, ..Default::default() };
-        }
-    };
-    let mut seen = Vec::new();
-    let mut position = String::new();
-    for event in &events {
-        if let Event::MovePlayed { mv, position: after, .. } = event {
-            position.clone_from(after);
-            if include_steps {
-                session.record().preview(*mv, &mut seen).expect("a decided move is legal");
-            }
+            proto::CheckMoveResponse { version, legal: false, refusal, ..Default::default() }
         }
     }
-    let (captured, _) = played(&events);
-    proto::CheckMoveResponse { version, legal: true, refusal: None, position, captured, steps: steps(&seen) }
 }

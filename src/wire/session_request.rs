@@ -26,8 +26,7 @@ pub fn new_session(request: proto::CreateSessionRequest) -> Result<NewSession, S
         faults.into_iter().for_each(|fault| fields.fault("labels", fault));
     }
     let request_id = fields.request_id(request_id);
-    fields.check()?;
-    let (Some(rules), Some(start)) = (rules, start) else { unreachable!("without them there are faults") };
+    let (rules, start) = fields.done(rules.zip(start))?;
     Ok(NewSession {
         session_id: Some(session_id).filter(|id| !id.is_empty()),
         rules,
@@ -85,6 +84,5 @@ pub fn page(request: proto::ListSessionsRequest) -> Result<Page, Status> {
             fields.fault("page_token", page_token::FAULT);
         }
     }
-    fields.check()?;
-    Ok(page)
+    fields.done(Some(page))
 }

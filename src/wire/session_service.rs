@@ -4,7 +4,6 @@ use super::convert::{event, family, move_in, move_out, phase, seat_in, session a
 use super::fields::Fields;
 use super::proto::session_service_server::SessionService;
 use super::proto::{self, Phase};
-use super::refuse::status;
 use super::session_answer::{After, check, ends, played, to_act};
 use super::session_request::{new_session, page};
 use super::{convert, page_token};
@@ -44,9 +43,7 @@ impl SessionService for SessionHandlers {
         request: Request<proto::CreateSessionRequest>,
     ) -> Result<Response<proto::CreateSessionResponse>, Status> {
         let new = new_session(request.into_inner())?;
-        let id = new.session_id.clone().unwrap_or_default();
-        let request_id = new.request_id.clone().unwrap_or_default();
-        let made = self.sessions.create(new).await.map_err(|error| status(error, &id, &request_id))?;
+        let made = self.sessions.create(new).await?;
         note(made.session.id());
         let session = Some(session_out(&made.session));
         Ok(Response::new(proto::CreateSessionResponse { session, replayed: made.replayed }))
@@ -62,14 +59,13 @@ impl SessionService for SessionHandlers {
         if version == Some(0) {
             fields.fault("version", "1 or more; leave it out for the session as it is now");
         }
-        fields.check()?;
+        let id = fields.done(Some(id))?;
         note(&id);
         let session = match version {
-            None => self.sessions.look(&id, session_out).await,
-            Some(version) => self.sessions.look_at(&id, version, session_out).await,
+            None => self.sessions.look(&id, session_out).await?,
+            Some(version) => self.sessions.look_at(&id, version, session_out).await?,
         };
-        let session = Some(session.map_err(|error| status(error, &id, ""))?);
-        Ok(Response::new(proto::GetSessionResponse { session }))
+        Ok(Response::new(proto::GetSessionResponse { session: Some(session) }))
     }
 
     async fn list_sessions(
@@ -77,9 +73,9 @@ impl SessionService for SessionHandlers {
         request: Request<proto::ListSessionsRequest>,
     ) -> Result<Response<proto::ListSessionsResponse>, Status> {
         let page = page(request.into_inner())?;
-        let listed = self.sessions.list(page.clone()).await.map_err(|error| status(error, "", ""))?;
+        let listed = self.sessions.list(page.clone()).await?;
         Ok(Response::new(proto::ListSessionsResponse {
-            sessions: listed.sessions.into_iter().map(|(head, view)| convert::listed(head, view)).collect(),
+            sessions: listed.sessions.into_iter().map(|(head, view, position)| convert::listed(head, view, &position)).collect(),
             next_page_token: listed.next.map(|place| page_token::write(&page, &place)).unwrap_or_default(),
         }))
     }
@@ -89,9 +85,11 @@ impl SessionService for SessionHandlers {
         request: Request<proto::DeleteSessionRequest>,
     ) -> Result<Response<proto::DeleteSessionResponse>, Status> {
         let proto::DeleteSessionRequest { session_id, expected_version, request_id } = request.into_inner();
-        let target = target(&mut Fields::new(), session_id, expected_version, request_id)?;
-        let (id, request_id) = names(&target);
-        self.sessions.delete(target).await.map_err(|error| status(error, &id, &request_id))?;
+        let mut fields = Fields::new();
+        let target = target(&mut fields, session_id, expected_version, request_id);
+        let target = fields.done(Some(target))?;
+        note(&target.session_id);
+        self.sessions.delete(target).await?;
         Ok(Response::new(proto::DeleteSessionResponse {}))
     }
 
@@ -100,7 +98,9 @@ impl SessionService for SessionHandlers {
         request: Request<proto::ListLegalMovesRequest>,
     ) -> Result<Response<proto::ListLegalMovesResponse>, Status> {
         let proto::ListLegalMovesRequest { session_id } = request.into_inner();
-        self.look(session_id, |session| {
+        let mut fields = Fields::new();
+        let id = fields.session_id(session_id);
+        self.look(&fields.done(Some(id))?, |session| {
             let position = session.position();
             let open = session.result().is_none();
             let moves = if open { session.rules().legal_moves(position) } else { MoveList::new() };
@@ -124,8 +124,7 @@ impl SessionService for SessionHandlers {
         let mut fields = Fields::new();
         let count = fields.count("count", count, MAX_SAMPLES, 1);
         let id = fields.session_id(session_id);
-        fields.check()?;
-        self.look(id, |session| {
+        self.look(&fields.done(Some(id))?, |session| {
             let mut dice = SeededDice::new(seed.into());
             let position = session.position();
             let count = if session.result().is_none() { count } else { 0 };
@@ -142,23 +141,21 @@ impl SessionService for SessionHandlers {
         let id = fields.session_id(session_id);
         let seat = fields.take("seat", seat_in(seat));
         let mv = move_in(&mut fields, r#move);
-        fields.check()?;
-        let (Some(seat), Some(mv)) = (seat, mv) else { unreachable!("without them there are faults") };
-        self.look(id, |session| check(session, &Command::Play { seat, mv }, include_steps)).await
+        let (seat, mv) = fields.done(seat.zip(mv))?;
+        self.look(&id, |session| check(session, &Command::Play { seat, mv }, include_steps)).await
     }
 
     async fn apply_move(&self, request: Request<proto::ApplyMoveRequest>) -> Result<Response<proto::ApplyMoveResponse>, Status> {
         let proto::ApplyMoveRequest { session_id, r#move, seat, expected_version, request_id, include_position, include_steps } =
             request.into_inner();
         let mut fields = Fields::new();
-        let seat = fields.take("seat", seat_in(seat)).flatten();
+        let seat = fields.take("seat", seat_in(seat));
         let mv = move_in(&mut fields, r#move);
-        let target = target(&mut fields, session_id, expected_version, request_id)?;
-        let Some(mv) = mv else { unreachable!("without it there are faults") };
-        let (id, request_id) = names(&target);
+        let target = target(&mut fields, session_id, expected_version, request_id);
+        let (seat, mv) = fields.done(seat.zip(mv))?;
+        note(&target.session_id);
         let look = move |session: &Session| After::of(session, include_position);
-        let applied = self.sessions.apply(target, Command::Play { seat, mv }, include_steps, look).await;
-        let applied = applied.map_err(|error| status(error, &id, &request_id))?;
+        let applied = self.sessions.apply(target, Command::Play { seat, mv }, include_steps, look).await?;
         let (captured, endless) = played(&applied.events);
         let (round_result, match_result) = ends(&applied.events);
         Ok(Response::new(proto::ApplyMoveResponse {
@@ -178,12 +175,12 @@ impl SessionService for SessionHandlers {
     async fn resign(&self, request: Request<proto::ResignRequest>) -> Result<Response<proto::ResignResponse>, Status> {
         let proto::ResignRequest { session_id, seat, r#match: whole_match, expected_version, request_id } = request.into_inner();
         let mut fields = Fields::new();
-        let seat = fields.take("seat", seat_in(seat)).flatten();
-        let target = target(&mut fields, session_id, expected_version, request_id)?;
-        let (id, request_id) = names(&target);
+        let seat = fields.take("seat", seat_in(seat));
+        let target = target(&mut fields, session_id, expected_version, request_id);
+        let seat = fields.done(seat)?;
+        note(&target.session_id);
         let command = Command::Resign { seat, whole_match };
-        let applied = self.sessions.apply(target, command, false, Session::version).await;
-        let applied = applied.map_err(|error| status(error, &id, &request_id))?;
+        let applied = self.sessions.apply(target, command, false, Session::version).await?;
         let (round_result, match_result) = ends(&applied.events);
         Ok(Response::new(proto::ResignResponse {
             version: applied.after,
@@ -201,18 +198,13 @@ impl SessionService for SessionHandlers {
         let mut fields = Fields::new();
         let limit = fields.count("page_size", page_size, MAX_EVENTS, 100) as usize;
         let id = fields.session_id(session_id);
-        fields.check()?;
+        let id = fields.done(Some(id))?;
         note(&id);
-        let read = self.sessions.events(&id, after_version, limit, include_steps).await;
-        let read = read.map_err(|error| status(error, &id, ""))?;
+        let read = self.sessions.events(&id, after_version, limit, include_steps).await?;
         let mut events = Vec::with_capacity(read.events.len());
         let mut bytes = 0;
         for record in read.events {
-            let made = if record.version == 1 {
-                Some(self.sessions.look_at(&id, 1, session_out).await.map_err(|error| status(error, &id, ""))?)
-            } else {
-                None
-            };
+            let made = if record.version == 1 { Some(self.sessions.look_at(&id, 1, session_out).await?) } else { None };
             let event = event(record, made);
             bytes += event.encoded_len();
             if bytes > EVENTS_BYTES && !events.is_empty() {
@@ -226,12 +218,9 @@ impl SessionService for SessionHandlers {
 
 impl SessionHandlers {
     /// Looks at a session for an answer.
-    async fn look<T>(&self, session_id: String, look: impl FnOnce(&Session) -> T) -> Result<Response<T>, Status> {
-        let mut fields = Fields::new();
-        let id = fields.session_id(session_id);
-        fields.check()?;
-        note(&id);
-        self.sessions.look(&id, look).await.map(Response::new).map_err(|error| status(error, &id, ""))
+    async fn look<T>(&self, session_id: &str, look: impl FnOnce(&Session) -> T) -> Result<Response<T>, Status> {
+        note(session_id);
+        Ok(Response::new(self.sessions.look(session_id, look).await?))
     }
 }
 
@@ -240,16 +229,7 @@ fn note(session_id: &str) {
     Span::current().record("session_id", session_id);
 }
 
-/// Which session a change is for, if the request has no faults.
-fn target(fields: &mut Fields, session_id: String, expected_version: Option<u32>, request_id: String) -> Result<Target, Status> {
-    let session_id = fields.session_id(session_id);
-    let request_id = fields.request_id(request_id);
-    fields.check()?;
-    note(&session_id);
-    Ok(Target { session_id, expected_version, request_id })
-}
-
-/// The names that an error of this call bears.
-fn names(target: &Target) -> (String, String) {
-    (target.session_id.clone(), target.request_id.clone().unwrap_or_default())
+/// Which session a change is for. Faults are added to `fields`.
+fn target(fields: &mut Fields, session_id: String, expected_version: Option<u32>, request_id: String) -> Target {
+    Target { session_id: fields.session_id(session_id), expected_version, request_id: fields.request_id(request_id) }
 }
