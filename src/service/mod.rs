@@ -22,6 +22,7 @@ pub use error::ServiceError;
 pub use reads::{EventRecord, Events, Listed, Page, Place};
 pub use request::RequestId;
 
+use crate::session::Micros;
 use crate::store::Store;
 use live::Slots;
 use std::sync::Arc;
@@ -39,5 +40,11 @@ impl Sessions {
     #[must_use]
     pub fn new(store: Arc<dyn Store>, clock: Arc<dyn Clock>, cached: usize) -> Sessions {
         Sessions { store, clock, slots: Arc::new(Slots::new(cached)) }
+    }
+
+    /// The server's time.
+    #[must_use]
+    pub fn now(&self) -> Micros {
+        self.clock.now()
     }
 }

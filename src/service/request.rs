@@ -33,9 +33,7 @@ pub(super) fn command_digest(command: &Command, expected_version: Option<u32>) -
     match command {
         Command::Play { seat, mv } => digest(&[&"play", &by(seat), mv, &version]),
         Command::Resign { seat, whole_match } => digest(&[&"resign", &by(seat), whole_match, &version]),
-        Command::Propose { seat, kind, to_version } => {
-            digest(&[&"propose", &by(seat), &kind.name(), &at(to_version), &version])
-        }
+        Command::Propose { seat, kind, to_version } => digest(&[&"propose", &by(seat), &kind.name(), &at(to_version), &version]),
         Command::Answer { seat, kind, accept } => digest(&[&"answer", &by(seat), &kind.name(), accept, &version]),
         Command::Withdraw { seat, kind } => digest(&[&"withdraw", &by(seat), &kind.name(), &version]),
         Command::ClaimTimeout => digest(&[&"claim_timeout", &version]),

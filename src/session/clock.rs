@@ -121,11 +121,10 @@ impl Clock {
         }
     }
 
-    /// What a seat has left at a time, if `to_act` must act.
+    /// What a seat had left when the present decision fell due.
     #[must_use]
-    pub fn remaining(&self, seat: Seat, to_act: Option<Seat>, now: Micros) -> Remaining {
-        let runs = to_act == Some(seat) && self.moved[seat];
-        if runs { self.after_use(seat, now) } else { self.remaining[seat] }
+    pub fn remaining(&self, seat: Seat) -> Remaining {
+        self.remaining[seat]
     }
 
     fn after_use(&self, seat: Seat, now: Micros) -> Remaining {
@@ -205,8 +204,7 @@ mod tests {
         clock.press(Seat::South, 0);
         clock.press(Seat::South, 9 * SECOND);
         assert_eq!(clock.deadline(Seat::South), Some(19 * SECOND));
-        assert_eq!(clock.remaining(Seat::South, Some(Seat::South), 12 * SECOND).main, 7 * SECOND);
-        assert_eq!(clock.remaining(Seat::South, Some(Seat::North), 12 * SECOND).main, 10 * SECOND);
+        assert_eq!(clock.remaining(Seat::South).main, 10 * SECOND);
     }
 
     #[test]
@@ -215,9 +213,9 @@ mod tests {
         clock.press(Seat::South, 0);
         assert_eq!(clock.deadline(Seat::South), Some(25 * SECOND));
         clock.press(Seat::South, 14 * SECOND);
-        assert_eq!(clock.remaining(Seat::South, None, 0), Remaining { main: 0, periods: 3 });
+        assert_eq!(clock.remaining(Seat::South), Remaining { main: 0, periods: 3 });
         clock.press(Seat::South, 14 * SECOND + 6 * SECOND);
-        assert_eq!(clock.remaining(Seat::South, None, 0), Remaining { main: 0, periods: 2 });
+        assert_eq!(clock.remaining(Seat::South), Remaining { main: 0, periods: 2 });
         assert_eq!(clock.deadline(Seat::South), Some(30 * SECOND));
     }
 
@@ -225,7 +223,8 @@ mod tests {
     fn a_clock_that_is_set_back_gives_no_time() {
         let mut clock = clock(ClockSetting::Total { main: 10 * SECOND, increment: 0 });
         clock.press(Seat::South, 100 * SECOND);
-        assert_eq!(clock.remaining(Seat::South, Some(Seat::South), 0).main, 10 * SECOND);
+        clock.press(Seat::South, 0);
+        assert_eq!(clock.remaining(Seat::South).main, 10 * SECOND);
     }
 
     #[test]

@@ -18,13 +18,7 @@ impl Session {
         Ok(())
     }
 
-    fn take_in(
-        &mut self,
-        event: &Event,
-        version: u32,
-        time: Micros,
-        observer: &mut impl Observer,
-    ) -> Result<(), &'static str> {
+    fn take_in(&mut self, event: &Event, version: u32, time: Micros, observer: &mut impl Observer) -> Result<(), &'static str> {
         match event {
             Event::Created(_) => return Err("a second creation"),
             Event::MovePlayed { seat, mv, position, captured, endless } => {

@@ -57,6 +57,19 @@ pub struct ClockView {
     pub deadline: Option<Micros>,
 }
 
+impl ClockView {
+    /// Of a session as it stands, if its time is limited.
+    #[must_use]
+    pub fn of(session: &Session) -> Option<ClockView> {
+        session.clock().map(|clock| ClockView {
+            setting: *clock.setting(),
+            south: clock.remaining(Seat::South),
+            north: clock.remaining(Seat::North),
+            deadline: session.deadline(),
+        })
+    }
+}
+
 impl View {
     /// Of a session as it stands.
     #[must_use]
@@ -72,12 +85,7 @@ impl View {
             points: Seat::BOTH.map(|seat| points[seat]),
             round_results: session.round_results().to_vec(),
             result: session.result().copied(),
-            clock: session.clock().map(|clock| ClockView {
-                setting: *clock.setting(),
-                south: clock.remaining(Seat::South, None, 0),
-                north: clock.remaining(Seat::North, None, 0),
-                deadline: session.deadline(),
-            }),
+            clock: ClockView::of(session),
             proposals: session.proposals().open().to_vec(),
             previous_session_id: session.previous_session_id().map(str::to_owned),
             next_session_id: session.next_session_id().map(str::to_owned),

@@ -3,6 +3,7 @@
 //! A handler reads a request field by field and names all faults at once ([`fields`]), calls the service, and turns what comes
 //! back outwards ([`convert`]). What can go wrong is one table ([`reason`]).
 
+mod agreements;
 mod batch;
 mod complete;
 mod convert;

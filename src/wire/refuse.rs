@@ -1,5 +1,6 @@
 //! From the errors of the layers below to statuses and refusals.
 
+use super::convert::timestamp;
 use super::proto::Refusal;
 use super::reason::Reason;
 use crate::game::{IllegalMove, SetUpFault, TextError};

@@ -1,9 +1,10 @@
 //! What commands did, outwards.
 
-use super::convert::{position_out, result, seat_out, steps};
+use super::convert::{clock_out, position_out, result, seat_out, steps, timestamp};
 use super::proto;
 use super::refuse::Refused;
-use crate::session::{Command, Event, Micros, Session};
+use crate::session::{ClockView, Command, Event, Micros, Session};
+use prost_types::Timestamp;
 
 /// What an answer shows of a session after a command.
 pub struct After {
@@ -11,6 +12,8 @@ pub struct After {
     pub position: String,
     pub to_act: i32,
     pub full_position: Option<proto::Position>,
+    pub clock: Option<proto::Clock>,
+    pub time: Option<Timestamp>,
 }
 
 impl After {
@@ -20,6 +23,8 @@ impl After {
             position: session.position().to_string(),
             to_act: to_act(session),
             full_position: full.then(|| position_out(session.position())),
+            clock: ClockView::of(session).as_ref().map(clock_out),
+            time: Some(timestamp(session.updated())),
         }
     }
 }
@@ -52,6 +57,15 @@ pub fn ends(events: &[Event]) -> (Option<proto::Result>, Option<proto::Result>) 
     ends
 }
 
+/// The round that began by these events, or 0.
+pub fn next_round(events: &[Event]) -> u32 {
+    let rounds = events.iter().filter_map(|event| match event {
+        Event::RoundStarted { round, .. } => Some(*round),
+        _ => None,
+    });
+    rounds.last().unwrap_or_default()
+}
+
 /// What would become of a move.
 pub fn check(session: &Session, command: &Command, now: Micros, include_steps: bool) -> proto::CheckMoveResponse {
     let version = session.version();
@@ -65,11 +79,20 @@ pub fn check(session: &Session, command: &Command, now: Micros, include_steps: b
             });
             let (captured, _) = played(&events);
             let position = position.unwrap_or_default();
-            proto::CheckMoveResponse { version, legal: true, refusal: None, position, captured, steps: steps(&seen) }
+            proto::CheckMoveResponse {
+                version,
+                legal: true,
+                refusal: None,
+                position,
+                captured,
+                steps: steps(&seen),
+                server_time: Some(timestamp(now)),
+            }
         }
         Err(rejection) => {
             let refusal = Some(Refused::from(&rejection).into_refusal());
-            proto::CheckMoveResponse { version, legal: false, refusal, ..Default::default() }
+            let server_time = Some(timestamp(now));
+            proto::CheckMoveResponse { version, legal: false, refusal, server_time, ..Default::default() }
         }
     }
 }

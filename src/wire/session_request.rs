@@ -1,18 +1,18 @@
 //! CreateSession and ListSessions, inwards.
 
-use super::convert::{game_in, position_in, state_in};
+use super::convert::{clock_in, game_in, position_in, state_in};
 use super::fields::Fields;
 use super::page_token;
 use super::proto;
 use crate::game::{Game, Guards, Position, Rules};
 use crate::service::{NewSession, Page};
-use crate::session::{check_labels, check_session_id};
+use crate::session::{MAX_ROUNDS, check_labels, check_session_id};
 use std::collections::BTreeMap;
 use tonic::Status;
 
 /// The session that a request asks for.
 pub fn new_session(request: proto::CreateSessionRequest) -> Result<NewSession, Status> {
-    let proto::CreateSessionRequest { game, options, guards, position, session_id, labels, request_id } = request;
+    let proto::CreateSessionRequest { game, options, guards, position, session_id, labels, request_id, rounds, clock } = request;
     let mut fields = Fields::new();
     let game = fields.take("game", game_in(&game));
     let rules = game.and_then(|game| rules_in(&mut fields, game, &options));
@@ -26,6 +26,8 @@ pub fn new_session(request: proto::CreateSessionRequest) -> Result<NewSession, S
         faults.into_iter().for_each(|fault| fields.fault("labels", fault));
     }
     let request_id = fields.request_id(request_id);
+    let rounds = fields.count("rounds", rounds, MAX_ROUNDS, 1);
+    let clock = fields.take("clock", clock_in(clock)).flatten();
     let (rules, start) = fields.done(rules.zip(start))?;
     Ok(NewSession {
         session_id: Some(session_id).filter(|id| !id.is_empty()),
@@ -33,6 +35,9 @@ pub fn new_session(request: proto::CreateSessionRequest) -> Result<NewSession, S
         guards: guards_in(rules.game(), guards),
         start,
         labels,
+        rounds,
+        clock,
+        previous_session_id: None,
         request_id,
     })
 }

@@ -1,17 +1,18 @@
 //! SessionService.
 
-use super::convert::{event, family, move_in, move_out, phase, seat_in, session as session_out, steps};
+use super::convert::{event, family, move_in, move_out, phase, seat_in, session as session_out, steps, timestamp};
 use super::fields::Fields;
 use super::proto::session_service_server::SessionService;
 use super::proto::{self, Phase};
-use super::session_answer::{After, check, ends, played, to_act};
+use super::session_answer::{After, check, ends, next_round, played, to_act};
 use super::session_request::{new_session, page};
-use super::{convert, page_token};
+use super::{agreements, convert, page_token};
 use crate::game::MoveList;
 use crate::random::SeededDice;
 use crate::service::{Sessions, Target};
 use crate::session::{Command, Session};
 use prost::Message;
+use prost_types::Timestamp;
 use tonic::{Request, Response, Status};
 use tracing::Span;
 
@@ -46,7 +47,8 @@ impl SessionService for SessionHandlers {
         let made = self.sessions.create(new).await?;
         note(made.session.id());
         let session = Some(session_out(&made.session));
-        Ok(Response::new(proto::CreateSessionResponse { session, replayed: made.replayed }))
+        let server_time = Some(timestamp(made.session.updated()));
+        Ok(Response::new(proto::CreateSessionResponse { session, replayed: made.replayed, server_time }))
     }
 
     async fn get_session(
@@ -65,7 +67,7 @@ impl SessionService for SessionHandlers {
             None => self.sessions.look(&id, session_out).await?,
             Some(version) => self.sessions.look_at(&id, version, session_out).await?,
         };
-        Ok(Response::new(proto::GetSessionResponse { session: Some(session) }))
+        Ok(Response::new(proto::GetSessionResponse { session: Some(session), server_time: self.time() }))
     }
 
     async fn list_sessions(
@@ -111,6 +113,7 @@ impl SessionService for SessionHandlers {
                 phase: if open { phase(position.phase()) } else { Phase::Over }.into(),
                 moves: moves.into_iter().map(|mv| move_out(mv, position.to_act())).collect(),
                 redistributions: redistributions.map(|it| family(position, &it)),
+                server_time: self.time(),
             }
         })
         .await
@@ -142,7 +145,7 @@ impl SessionService for SessionHandlers {
         let seat = fields.take("seat", seat_in(seat));
         let mv = move_in(&mut fields, r#move);
         let (seat, mv) = fields.done(seat.zip(mv))?;
-        self.look(&id, |session| check(session, &Command::Play { seat, mv }, include_steps)).await
+        self.look(&id, |session| check(session, &Command::Play { seat, mv }, self.sessions.now(), include_steps)).await
     }
 
     async fn apply_move(&self, request: Request<proto::ApplyMoveRequest>) -> Result<Response<proto::ApplyMoveResponse>, Status> {
@@ -169,6 +172,9 @@ impl SessionService for SessionHandlers {
             replayed: applied.replayed,
             full_position: applied.after.full_position,
             steps: steps(&applied.steps),
+            server_time: applied.after.time,
+            clock: applied.after.clock,
+            next_round: next_round(&applied.events),
         }))
     }
 
@@ -180,14 +186,40 @@ impl SessionService for SessionHandlers {
         let seat = fields.done(seat)?;
         note(&target.session_id);
         let command = Command::Resign { seat, whole_match };
-        let applied = self.sessions.apply(target, command, false, Session::version).await?;
+        let applied = self.sessions.apply(target, command, false, |session| After::of(session, false)).await?;
         let (round_result, match_result) = ends(&applied.events);
         Ok(Response::new(proto::ResignResponse {
-            version: applied.after,
+            version: applied.after.version,
             round_result,
             match_result,
             replayed: applied.replayed,
+            server_time: applied.after.time,
         }))
+    }
+
+    async fn propose(&self, request: Request<proto::ProposeRequest>) -> Result<Response<proto::ProposeResponse>, Status> {
+        agreements::propose(&self.sessions, request.into_inner()).await.map(Response::new)
+    }
+
+    async fn answer_proposal(
+        &self,
+        request: Request<proto::AnswerProposalRequest>,
+    ) -> Result<Response<proto::AnswerProposalResponse>, Status> {
+        agreements::answer(&self.sessions, request.into_inner()).await.map(Response::new)
+    }
+
+    async fn withdraw_proposal(
+        &self,
+        request: Request<proto::WithdrawProposalRequest>,
+    ) -> Result<Response<proto::WithdrawProposalResponse>, Status> {
+        agreements::withdraw(&self.sessions, request.into_inner()).await.map(Response::new)
+    }
+
+    async fn claim_timeout(
+        &self,
+        request: Request<proto::ClaimTimeoutRequest>,
+    ) -> Result<Response<proto::ClaimTimeoutResponse>, Status> {
+        agreements::claim_timeout(&self.sessions, request.into_inner()).await.map(Response::new)
     }
 
     async fn list_events(
@@ -212,11 +244,15 @@ impl SessionService for SessionHandlers {
             }
             events.push(event);
         }
-        Ok(Response::new(proto::ListEventsResponse { events, version: read.version }))
+        Ok(Response::new(proto::ListEventsResponse { events, version: read.version, server_time: self.time() }))
     }
 }
 
 impl SessionHandlers {
+    fn time(&self) -> Option<Timestamp> {
+        Some(timestamp(self.sessions.now()))
+    }
+
     /// Looks at a session for an answer.
     async fn look<T>(&self, session_id: &str, look: impl FnOnce(&Session) -> T) -> Result<Response<T>, Status> {
         note(session_id);
@@ -225,11 +261,11 @@ impl SessionHandlers {
 }
 
 /// Names the session in the call's span.
-fn note(session_id: &str) {
+pub(super) fn note(session_id: &str) {
     Span::current().record("session_id", session_id);
 }
 
 /// Which session a change is for. Faults are added to `fields`.
-fn target(fields: &mut Fields, session_id: String, expected_version: Option<u32>, request_id: String) -> Target {
+pub(super) fn target(fields: &mut Fields, session_id: String, expected_version: Option<u32>, request_id: String) -> Target {
     Target { session_id: fields.session_id(session_id), expected_version, request_id: fields.request_id(request_id) }
 }

@@ -1,6 +1,6 @@
 //! Sessions and their results.
 
-use super::{position_out, seat_out};
+use super::{clock_out, position_out, proposal_out, seat_out};
 use crate::game::{Guards, Position};
 use crate::session::{GuardLimits, MatchResult, Micros, Session, State, View};
 use crate::store::Head;
@@ -73,8 +73,14 @@ pub fn listed(head: Head, view: View, position: &Position) -> proto::Session {
         position: _,
         ply,
         round,
+        rounds,
+        points: [south_points, north_points],
         round_results,
         result: ended,
+        clock,
+        proposals,
+        previous_session_id,
+        next_session_id,
     } = view;
     proto::Session {
         session_id,
@@ -86,11 +92,17 @@ pub fn listed(head: Head, view: View, position: &Position) -> proto::Session {
         position: Some(position_out(position)),
         ply,
         round,
-        rounds: 1,
+        rounds,
         round_results: round_results.iter().map(result).collect(),
         result: ended.as_ref().map(result),
         labels,
         create_time: Some(timestamp(created)),
         update_time: Some(timestamp(updated)),
+        clock: clock.as_ref().map(clock_out),
+        proposals: proposals.iter().map(proposal_out).collect(),
+        south_points,
+        north_points,
+        previous_session_id: previous_session_id.unwrap_or_default(),
+        next_session_id: next_session_id.unwrap_or_default(),
     }
 }
