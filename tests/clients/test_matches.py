@@ -183,7 +183,10 @@ def check_clocks(session, server_time):
 def play_bots(client, game, seed):
     """Two bots take turns to look at their match until it has ended; then they agree on another one."""
     total = session_pb2.TotalTime(main={"seconds": MAIN_SECONDS}, increment={"seconds": 1})
-    request = api.CreateSessionRequest(game=game, rounds=ROUNDS, clock=session_pb2.ClockSetting(total=total))
+    # Two bots that know nothing trade pits of Goré for thousands of plies.
+    guards = game_pb2.Guards(max_plies=150)
+    clock = session_pb2.ClockSetting(total=total)
+    request = api.CreateSessionRequest(game=game, rounds=ROUNDS, guards=guards, clock=clock)
     session_id = client.sessions.CreateSession(request).session.session_id
     bots = [Bot(client.address, seat, session_id, f"{game} {seed}") for seat in SEATS]
     for bot in itertools.cycle(bots):
