@@ -1,8 +1,10 @@
 //! The command line.
 
+mod bench;
 mod check_config;
 mod config_args;
 mod healthcheck;
+mod peer;
 mod serve;
 
 use clap::{Parser, Subcommand};
@@ -25,6 +27,8 @@ enum Command {
     CheckConfig(check_config::Args),
     /// Ask a server whether it is serving: exit code 0 if it is, 1 if not
     Healthcheck(healthcheck::Args),
+    /// Load a running server with calls and measure how many it answers and how fast
+    Bench(bench::Args),
 }
 
 /// Why a command failed; its text is for the person who gave it.
@@ -53,6 +57,7 @@ pub fn run() -> ExitCode {
         Command::Serve(args) => serve::run(args),
         Command::CheckConfig(args) => check_config::run(args),
         Command::Healthcheck(args) => healthcheck::run(args),
+        Command::Bench(args) => bench::run(args),
     };
     let (code, problem) = match done {
         Ok(()) => return ExitCode::SUCCESS,
