@@ -19,7 +19,6 @@ pub enum Call {
 }
 
 impl Call {
-    pub const ALL: [Call; 5] = [Call::Apply, Call::Legal, Call::Get, Call::Health, Call::Create];
     /// Those that can be asked for.
     const ASKED: [Call; 4] = [Call::Apply, Call::Legal, Call::Get, Call::Health];
 
