@@ -1,9 +1,11 @@
 //! The command line.
 
+mod bench;
 mod check_config;
 mod config_args;
 mod game_args;
 mod healthcheck;
+mod peer;
 mod perft;
 mod serve;
 mod simulate;
@@ -33,6 +35,8 @@ enum Command {
     Perft(perft::Args),
     /// Play random games in bulk and say what came of them
     Simulate(simulate::Args),
+    /// Load a running server with calls and measure how many it answers and how fast
+    Bench(bench::Args),
 }
 
 /// Why a command failed; its text is for the person who gave it.
@@ -63,6 +67,7 @@ pub fn run() -> ExitCode {
         Command::Healthcheck(args) => healthcheck::run(args),
         Command::Perft(args) => perft::run(&args).map_err(Failure::usage),
         Command::Simulate(args) => simulate::run(&args).map_err(Failure::usage),
+        Command::Bench(args) => bench::run(args),
     };
     let (code, problem) = match done {
         Ok(()) => return ExitCode::SUCCESS,
