@@ -4,6 +4,7 @@ use super::app::{App, PATIENCE, body, faulty_fields, refusal};
 use mancala::game::{Game, Rules};
 use mancala::random::SeededDice;
 use mancala::wire::proto;
+use prost::Message;
 use std::time::Duration;
 use tokio::task::JoinSet;
 use tokio::time::timeout;
@@ -96,27 +97,45 @@ async fn items_answer_for_themselves() {
     assert_eq!(results[2].position, results[3].position, "before the refused move");
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn an_answer_that_is_too_large_is_refused() {
-    let app = App::start().await;
-    let rules = Rules::new(Game::Hoyito3);
-    let mut dice = SeededDice::new(3);
+/// A random game's moves and the position that they lead to.
+fn random_game(game: Game, seed: u64) -> (Vec<String>, String) {
+    let rules = Rules::new(game);
+    let mut dice = SeededDice::new(seed);
     let mut position = rules.start();
     let mut moves = Vec::new();
-    while moves.len() < 90
+    while moves.len() < 100
         && let Some(mv) = rules.sample(&position, &mut dice)
     {
-        position = rules.check(&position, mv).expect("a drawn move").play(&mut ()).0;
+        position = rules.check(&position, mv).expect("a drawn move is legal").play(&mut ()).0;
         moves.push(mv.to_string());
     }
-    let items = vec![proto::PositionStep { position: String::new(), moves }; 1_000];
-    let request = proto::StepPositionsRequest { include_steps: true, ..stepping("hoyito3", items) };
-    let refused = refusal(app.rules().step_positions(request.clone()).await);
-    assert_eq!((refused.code, refused.reason.as_str()), (Code::ResourceExhausted, "REPLY_TOO_LARGE"));
-    assert_eq!(refused.fact("limit_bytes"), (4 << 20).to_string());
-    let lean = proto::StepPositionsRequest { include_steps: false, ..request };
-    let results = body(app.rules().step_positions(lean).await).results;
-    assert!(results.iter().all(|result| result.position == position.to_string()));
+    (moves, position.to_string())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_answer_that_is_too_large_is_refused() {
+    const LIMIT: usize = 4 << 20;
+    let app = App::start().await;
+    let steps = async |moves: &[String], items: usize, include_steps: bool| {
+        let item = proto::PositionStep { position: String::new(), moves: moves.to_vec() };
+        let request = proto::StepPositionsRequest { include_steps, ..stepping("hoyito3", vec![item; items]) };
+        app.rules().step_positions(request).await
+    };
+    for seed in 0..100 {
+        let (moves, end) = random_game(Game::Hoyito3, seed);
+        let bytes = body(steps(&moves, 1, true).await).encoded_len();
+        if bytes * 1_000 < LIMIT * 11 / 10 {
+            continue;
+        }
+        assert_eq!(body(steps(&moves, LIMIT / bytes - 10, true).await).results.len(), LIMIT / bytes - 10);
+        let refused = refusal(steps(&moves, LIMIT / bytes + 1, true).await);
+        assert_eq!((refused.code, refused.reason.as_str()), (Code::ResourceExhausted, "REPLY_TOO_LARGE"));
+        assert_eq!(refused.fact("limit_bytes"), LIMIT.to_string());
+        let lean = body(steps(&moves, 1_000, false).await).results;
+        assert!(lean.iter().all(|result| result.position == end));
+        return;
+    }
+    panic!("no game is long enough");
 }
 
 #[tokio::test(flavor = "multi_thread")]
