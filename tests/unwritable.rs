@@ -28,21 +28,29 @@ use tonic_types::StatusExt;
 const SERVICES: [&str; 3] = ["", "mancala.v1.RulesService", "mancala.v1.SessionService"];
 const PATIENCE: Duration = Duration::from_secs(30);
 
+/// A move as it is acknowledged and stored.
+#[derive(Debug, PartialEq, Eq)]
+struct Played {
+    version: u32,
+    request_id: String,
+    position: String,
+}
+
 /// A client that remembers what was acknowledged.
 struct Player {
     sessions: SessionServiceClient<Channel>,
     health: HealthClient<Channel>,
     session_id: String,
     version: u32,
-    /// Positions after each acknowledged move.
-    acknowledged: Vec<String>,
+    /// Of each acknowledged move, and the position after it.
+    acknowledged: Vec<Played>,
 }
 
 impl Player {
     async fn join(program: &Program) -> Player {
         let channel = program.channel().await;
         let mut sessions = SessionServiceClient::new(channel.clone());
-        // Endless play, so that there is always another move.
+        // Offers that are declined for ever, so that there is always another move.
         let guards = proto::Guards { repetition: Some(0), quiet: Some(0), max_plies: Some(0) };
         let request = proto::CreateSessionRequest {
             game: "gore".to_owned(),
@@ -59,33 +67,36 @@ impl Player {
     async fn play(&mut self) -> Result<(), Status> {
         let listed = proto::ListLegalMovesRequest { session_id: self.session_id.clone() };
         let mv = self.sessions.list_legal_moves(listed).await?.into_inner().moves.pop().expect("a legal move");
+        let request_id = format!("move-{}", self.version);
         let request = proto::ApplyMoveRequest {
             session_id: self.session_id.clone(),
             r#move: Some(mv),
             expected_version: Some(self.version),
-            request_id: format!("move-{}", self.version),
+            request_id: request_id.clone(),
             ..Default::default()
         };
         let reply = self.sessions.apply_move(request).await?.into_inner();
         assert_eq!(reply.version, self.version + 1, "one move after the other");
         self.version = reply.version;
-        self.acknowledged.push(reply.position);
+        self.acknowledged.push(Played { version: reply.version, request_id, position: reply.position });
         Ok(())
     }
 
-    async fn stored(&mut self) -> Vec<String> {
-        let mut positions = Vec::new();
+    async fn stored(&mut self) -> Vec<Played> {
+        let mut stored = Vec::new();
         let mut after_version = 0;
         loop {
             let request = proto::ListEventsRequest { session_id: self.session_id.clone(), after_version, ..Default::default() };
             let page = self.sessions.list_events(request).await.expect("reads go on").into_inner();
             after_version = page.events.last().map_or(after_version, |event| event.version);
-            positions.extend(page.events.into_iter().filter_map(|event| match event.body {
-                Some(Body::MovePlayed(played)) => Some(played.position),
+            stored.extend(page.events.into_iter().filter_map(|event| match event.body {
+                Some(Body::MovePlayed(played)) => {
+                    Some(Played { version: event.version, request_id: event.request_id, position: played.position })
+                }
                 _ => None,
             }));
             if after_version == page.version {
-                return positions;
+                return stored;
             }
         }
     }
@@ -104,7 +115,7 @@ impl Player {
     }
 }
 
-/// From here single seeds go round without an end.
+/// Both seats can pay for offers here, and the last legal move is always to offer, or to decline.
 const POSITION: &str = "gore 1,0,0,0/0,3,0,0 22-22 S sow";
 
 /// Takes all the room that is left.

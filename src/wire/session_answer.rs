@@ -32,11 +32,11 @@ pub fn to_act(session: &Session) -> i32 {
 
 /// What the move among these events captured, and whether it was endless.
 pub fn played(events: &[Event]) -> (u32, bool) {
-    let moves = events.iter().filter_map(|event| match event {
+    let mut moves = events.iter().filter_map(|event| match event {
         Event::MovePlayed { captured, endless, .. } => Some((u32::from(*captured), *endless)),
         _ => None,
     });
-    moves.last().unwrap_or_default()
+    moves.next_back().unwrap_or_default()
 }
 
 /// How the round and the match ended by these events, if they did.

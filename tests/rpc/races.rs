@@ -48,11 +48,11 @@ async fn callers_that_go_away_leave_no_doubt() {
         requests.sort();
         requests.dedup();
         assert_eq!(requests.len(), all, "each request once");
-        let moves = events.iter().filter_map(|event| match &event.body {
+        let mut moves = events.iter().filter_map(|event| match &event.body {
             Some(proto::event::Body::MovePlayed(played)) => Some(played.position.clone()),
             _ => None,
         });
-        assert_eq!(moves.last(), session.position.as_ref().map(|position| position.text.clone()));
+        assert_eq!(moves.next_back(), session.position.as_ref().map(|position| position.text.clone()));
         shown.push(session);
     }
     assert!(acknowledged.len() > 50, "{}", acknowledged.len());
