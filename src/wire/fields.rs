@@ -107,9 +107,8 @@ mod tests {
         assert!(status.message().contains("more faults"), "{}", status.message());
         let named = status.get_details_bad_request().expect("faults").field_violations;
         assert!(named.len() > 10 && named[10].field == "positions[10]", "{named:?}");
-        let response = status.into_http::<()>();
-        let headers = response.headers();
-        let bytes: usize = headers.iter().map(|(name, value)| name.as_str().len() + value.len() + 32).sum();
+        let answer = status.into_http::<()>();
+        let bytes: usize = answer.headers().iter().map(|(name, value)| name.as_str().len() + value.len() + 32).sum();
         assert!(bytes < 8 << 10, "{bytes}");
     }
 
