@@ -3,6 +3,7 @@
 mod check_config;
 mod config_args;
 mod healthcheck;
+mod key;
 mod serve;
 
 use clap::{Parser, Subcommand};
@@ -25,6 +26,8 @@ enum Command {
     CheckConfig(check_config::Args),
     /// Ask a server whether it is serving: exit code 0 if it is, 1 if not
     Healthcheck(healthcheck::Args),
+    /// Make a key for an operator, and print it and what to put in the configuration of a server in token mode
+    Key(key::Args),
 }
 
 /// Why a command failed; its text is for the person who gave it.
@@ -53,6 +56,7 @@ pub fn run() -> ExitCode {
         Command::Serve(args) => serve::run(args),
         Command::CheckConfig(args) => check_config::run(args),
         Command::Healthcheck(args) => healthcheck::run(args),
+        Command::Key(args) => key::run(args),
     };
     let (code, problem) = match done {
         Ok(()) => return ExitCode::SUCCESS,

@@ -3,7 +3,7 @@
 use super::request::{digest, request};
 use super::{RequestId, ServiceError, Sessions};
 use crate::game::{Guards, Position, Rules};
-use crate::session::{Created as CreatedEvent, Event, Session, View};
+use crate::session::{Created as CreatedEvent, Event, SeatStart, SecretHash, Session, SpectatorPolicy, Spectators, View};
 use crate::store::{self, Create, Created, Head, Request};
 use std::collections::BTreeMap;
 
@@ -20,6 +20,10 @@ pub struct NewSession {
     pub start: Position,
     /// The caller's own marks.
     pub labels: BTreeMap<String, String>,
+    /// The seats about which something is known.
+    pub seats: Vec<SeatStart>,
+    /// Who else may watch.
+    pub spectators: Spectators,
     /// The caller's id of the request.
     pub request_id: RequestId,
 }
@@ -40,13 +44,21 @@ impl NewSession {
             guards: self.guards.into(),
             position: self.start.to_string(),
             labels: self.labels.clone(),
+            seats: self.seats.clone(),
+            spectators: self.spectators,
         }
     }
-}
 
-fn creation_digest(session_id: Option<&String>, created: &str) -> [u8; 32] {
-    let id = session_id.map_or("", String::as_str);
-    digest(&[&"create", &id, &created])
+    /// Secrets differ every time, so that only which there are is part of it.
+    fn digest(&self) -> [u8; 32] {
+        let blank = |hash: Option<SecretHash>| hash.map(|_| SecretHash::new([0; 32]));
+        let mut created = self.event();
+        for seat in &mut created.seats {
+            (seat.token, seat.join_code) = (blank(seat.token), blank(seat.join_code));
+        }
+        let id = self.session_id.as_deref().unwrap_or_default();
+        digest(&[&"create", &id, &Event::Created(created).to_json()])
+    }
 }
 
 impl Sessions {
@@ -66,7 +78,7 @@ impl Sessions {
             session.evolve(event, now).map_err(|error| ServiceError::diverged(&id, &error))?;
         }
         let bodies: Vec<_> = [first].iter().chain(&more).map(Event::to_json).collect();
-        let request = request(&new.request_id, || creation_digest(new.session_id.as_ref(), &bodies[0]));
+        let request = request(&new.request_id, || new.digest());
         let create = Create { head: head(&session), events: bodies, request: request.clone() };
         // In a task of its own: a caller that goes away must not leave a half-done call behind.
         let store = self.store.clone();
@@ -94,12 +106,19 @@ impl Sessions {
     }
 }
 
+/// The label that public sessions have in the store: its name is one that callers can't give.
+pub(super) const PUBLIC: &str = "";
+
 /// What the store keeps of a session for lists.
 fn head(session: &Session) -> Head {
+    let mut labels = session.labels().clone();
+    if session.spectators().policy == SpectatorPolicy::Public {
+        labels.insert(PUBLIC.to_owned(), String::new());
+    }
     Head {
         session_id: session.id().to_owned(),
         game: session.rules().game().id().to_owned(),
-        labels: session.labels().clone(),
+        labels,
         created: session.created(),
         updated: session.updated(),
         state: session.state(),

@@ -24,6 +24,9 @@ pub enum ServiceError {
     /// The request id was used with another content.
     #[error("this request id was used before for another request; use a new one for every new request")]
     RequestIdReused,
+    /// What the caller shows for the session is not in force, or no longer.
+    #[error("the token or join code is not in force")]
+    NotAdmitted,
     /// The session has another version than the caller thinks.
     #[error("the session is at version {current}, not {expected}; read it again and decide anew")]
     StaleVersion {

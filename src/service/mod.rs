@@ -12,6 +12,7 @@ mod error;
 mod live;
 mod reads;
 mod request;
+mod secret;
 
 pub use clock::{Clock, SystemClock};
 pub use commands::{Applied, Delete, Target};
@@ -20,6 +21,7 @@ pub use create::{Made, NewSession};
 pub use error::ServiceError;
 pub use reads::{EventRecord, Events, Listed, Page, Place};
 pub use request::RequestId;
+pub use secret::{Secret, Token, is_operator_name, read_join_code};
 
 use crate::store::Store;
 use live::Slots;

@@ -1,6 +1,6 @@
 //! Repeated requests: how they are recognised.
 
-use crate::session::Command;
+use crate::session::{Claimant, Command, Player, SeatCommand};
 use crate::store::Request;
 use sha2::{Digest, Sha256};
 use std::fmt::Display;
@@ -31,5 +31,18 @@ pub(super) fn command_digest(command: &Command, expected_version: Option<u32>) -
     match command {
         Command::Play { seat: by, mv } => digest(&[&"play", &seat(*by), mv, &version]),
         Command::Resign { seat: by, whole_match } => digest(&[&"resign", &seat(*by), whole_match, &version]),
+        Command::Seat(command) => seat_digest(command, &version),
+    }
+}
+
+/// Without the new token, which is another one every time.
+fn seat_digest(command: &SeatCommand, version: &str) -> [u8; 32] {
+    match command {
+        SeatCommand::Claim { by, player: Player { reference, display_name }, token: _ } => match by {
+            Claimant::Trusted(seat) => digest(&[&"claim", seat, reference, display_name, &version]),
+            Claimant::JoinCode(code) => digest(&[&"claim by code", code, reference, display_name, &version]),
+        },
+        SeatCommand::Rotate { seat, token: _ } => digest(&[&"rotate", seat, &version]),
+        SeatCommand::Revoke { seat } => digest(&[&"revoke", seat, &version]),
     }
 }

@@ -1,11 +1,11 @@
 //! Commands, and what they bring about.
 
-use super::{Event, MatchResult, Session};
+use super::{Event, MatchResult, SeatCommand, Session};
 use crate::game::{IllegalMove, Move, Seat};
 use thiserror::Error;
 
 /// Something that somebody wants to happen to a session.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Command {
     /// Play a move.
     Play {
@@ -21,6 +21,8 @@ pub enum Command {
         /// The whole match, and not only the round.
         whole_match: bool,
     },
+    /// Change who holds a seat.
+    Seat(SeatCommand),
 }
 
 /// Why a command is refused. Nothing has changed then.
@@ -43,15 +45,36 @@ pub enum Rejection {
     /// The rules don't allow the move.
     #[error(transparent)]
     Illegal(#[from] IllegalMove),
+    /// The seat is claimed already.
+    #[error("{seat} is taken; revoke its token first to give it to another")]
+    SeatTaken {
+        /// The seat.
+        seat: Seat,
+    },
+    /// Nobody holds the seat.
+    #[error("{seat} is not claimed yet; claim it")]
+    SeatUnclaimed {
+        /// The seat.
+        seat: Seat,
+    },
+    /// The seat has neither token nor join code.
+    #[error("{seat} has no token or join code to revoke")]
+    NothingToRevoke {
+        /// The seat.
+        seat: Seat,
+    },
+    /// No seat has this join code.
+    #[error("no seat has this join code")]
+    JoinCodeUnknown,
 }
 
 impl Session {
     /// The events that a command brings about.
     ///
     /// # Errors
-    /// Why it is refused: first because the session has ended, then the turn, then the rules.
+    /// Why it is refused: first because the session has ended (seats change even then), then the turn, then the rules.
     pub fn decide(&self, command: &Command) -> Result<Vec<Event>, Rejection> {
-        if let Some(result) = self.result() {
+        if let Some(result) = self.result().filter(|_| !matches!(command, Command::Seat(_))) {
             return Err(Rejection::SessionOver { cause: result.cause.name() });
         }
         let to_act = self.position().to_act();
@@ -74,6 +97,7 @@ impl Session {
                 let result = MatchResult::resigned(self.position(), seat);
                 Ok([Event::Resigned { seat, whole_match }].into_iter().chain(self.end(result)).collect())
             }
+            Command::Seat(ref command) => Ok(vec![self.decide_seat(command)?]),
         }
     }
 

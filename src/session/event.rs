@@ -1,6 +1,6 @@
 //! Events, and the JSON that they are stored as.
 
-use super::MatchResult;
+use super::{MatchResult, Player, SeatStart, SecretHash, Spectators};
 use crate::game::{Guards, Move, Seat};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -48,6 +48,30 @@ pub enum Event {
         /// How.
         result: MatchResult,
     },
+    /// A player took a seat.
+    SeatClaimed {
+        /// Which.
+        #[serde(with = "seat")]
+        seat: Seat,
+        /// Who.
+        player: Player,
+        /// The player's token.
+        token: SecretHash,
+    },
+    /// A seat's token was replaced.
+    TokenRotated {
+        /// Which seat's.
+        #[serde(with = "seat")]
+        seat: Seat,
+        /// The new one.
+        token: SecretHash,
+    },
+    /// A seat's token and join code were made void.
+    TokenRevoked {
+        /// Which seat's.
+        #[serde(with = "seat")]
+        seat: Seat,
+    },
 }
 
 /// How a session was set up.
@@ -64,6 +88,12 @@ pub struct Created {
     pub position: String,
     /// The caller's own marks.
     pub labels: BTreeMap<String, String>,
+    /// The seats about which something is known.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub seats: Vec<SeatStart>,
+    /// Who else may watch.
+    #[serde(default, skip_serializing_if = "Spectators::is_default")]
+    pub spectators: Spectators,
 }
 
 /// [`Guards`] as they are stored.
@@ -109,13 +139,17 @@ impl Event {
     #[must_use]
     pub const fn seat(&self) -> Option<Seat> {
         match self {
-            Event::MovePlayed { seat, .. } | Event::Resigned { seat, .. } => Some(*seat),
-            Event::Created(_) | Event::RoundEnded { .. } | Event::Ended { .. } => None,
+            Event::MovePlayed { seat, .. } | Event::Resigned { seat, .. } | Event::SeatClaimed { seat, .. } => Some(*seat),
+            Event::Created(_)
+            | Event::RoundEnded { .. }
+            | Event::Ended { .. }
+            | Event::TokenRotated { .. }
+            | Event::TokenRevoked { .. } => None,
         }
     }
 }
 
-mod seat {
+pub(super) mod seat {
     use crate::game::Seat;
     use serde::{Deserialize, Deserializer, Serializer, de::Error};
 

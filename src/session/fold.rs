@@ -1,6 +1,6 @@
 //! The session as the fold of its events.
 
-use super::{Created, Event, MatchResult, Micros, State};
+use super::{Created, Event, MatchResult, Micros, Seats, Spectators, State};
 use crate::game::{Game, Guards, Position, Record, Rules, SetUp};
 use std::collections::BTreeMap;
 use thiserror::Error;
@@ -17,6 +17,10 @@ pub struct Session {
     round: u32,
     round_results: Vec<MatchResult>,
     result: Option<MatchResult>,
+    seats: Seats,
+    spectators: Spectators,
+    /// Kept only where spectators see them late.
+    ply_versions: Vec<u32>,
 }
 
 /// An event that can't have followed the ones before it: the log is damaged, or the rules have changed since.
@@ -51,6 +55,9 @@ impl Session {
             round: 1,
             round_results: Vec::new(),
             result: None,
+            seats: Seats::new(&created.seats),
+            spectators: created.spectators,
+            ply_versions: Vec::new(),
         })
     }
 
@@ -69,6 +76,9 @@ impl Session {
                     self.record.play(*mv, &mut ()).map_err(|_| Divergence { version, why: "a move that the rules forbid" })?;
                 fits(ply.captured == *captured && ply.endless == *endless, "a move that does something else")?;
                 fits(self.position().to_string() == *position, "a move that leads elsewhere")?;
+                if self.spectators.delay_plies > 0 {
+                    self.ply_versions.push(version);
+                }
             }
             Event::Resigned { .. } => fits(self.result.is_none(), "a resignation after the end")?,
             Event::RoundEnded { round, result } => {
@@ -78,6 +88,9 @@ impl Session {
             Event::Ended { result } => {
                 fits(self.result.is_none(), "a second end")?;
                 self.result = Some(*result);
+            }
+            Event::SeatClaimed { .. } | Event::TokenRotated { .. } | Event::TokenRevoked { .. } => {
+                fits(self.seats.evolve(event), "a change of a seat that can't be")?;
             }
         }
         self.version = version;
@@ -149,6 +162,23 @@ impl Session {
     #[must_use]
     pub const fn labels(&self) -> &BTreeMap<String, String> {
         &self.labels
+    }
+
+    /// Who holds its seats.
+    #[must_use]
+    pub const fn seats(&self) -> &Seats {
+        &self.seats
+    }
+
+    /// Who else may watch it.
+    #[must_use]
+    pub const fn spectators(&self) -> Spectators {
+        self.spectators
+    }
+
+    /// The versions of its plies, if spectators see them late.
+    pub(super) fn ply_versions(&self) -> &[u32] {
+        &self.ply_versions
     }
 
     /// When it was made.

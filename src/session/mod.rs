@@ -8,6 +8,10 @@ mod event;
 mod fold;
 mod ids;
 mod result;
+mod seats;
+mod secret_hash;
+mod spectators;
+mod text;
 mod view;
 
 pub use decide::{Command, Rejection};
@@ -15,7 +19,10 @@ pub use event::{Created, Event, GuardLimits};
 pub use fold::{Divergence, Session};
 pub use ids::{IdFault, LabelFault, MAX_LABELS, check_labels, check_request_id, check_session_id};
 pub use result::{Cause, MatchResult};
-pub use view::View;
+pub use seats::{Claimant, Credential, Held, MAX_NAME_BYTES, NameFault, Player, SeatCommand, SeatStart, Seats, check_name};
+pub use secret_hash::SecretHash;
+pub use spectators::{MAX_DELAY_PLIES, SpectatorPolicy, Spectators};
+pub use view::{SeatView, View};
 
 /// Microseconds since 1970-01-01 00:00 UTC.
 pub type Micros = i64;

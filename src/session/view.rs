@@ -1,6 +1,7 @@
 //! What everybody may see of a session: what calls answer and lists show.
 
-use super::{GuardLimits, MatchResult, Session};
+use super::{GuardLimits, Held, MatchResult, Player, Session, Spectators};
+use crate::game::Seat;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -23,6 +24,36 @@ pub struct View {
     /// How the match ended, if it has.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub result: Option<MatchResult>,
+    /// The seats about which something is known.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub seats: Vec<SeatView>,
+    /// Who else may watch.
+    #[serde(default, skip_serializing_if = "Spectators::is_default")]
+    pub spectators: Spectators,
+}
+
+/// What everybody may know of a seat.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SeatView {
+    /// Which.
+    #[serde(with = "super::event::seat")]
+    pub seat: Seat,
+    /// Who holds it, if it is claimed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub player: Option<Player>,
+    /// A join code waits for somebody to claim it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub joinable: bool,
+    /// A token of it is in force.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub has_token: bool,
+}
+
+impl SeatView {
+    fn of(seat: Seat, held: &Held) -> Option<SeatView> {
+        let view = SeatView { seat, player: held.player().cloned(), joinable: held.is_joinable(), has_token: held.has_token() };
+        (view.player.is_some() || view.joinable).then_some(view)
+    }
 }
 
 impl View {
@@ -37,6 +68,8 @@ impl View {
             round: session.round(),
             round_results: session.round_results().to_vec(),
             result: session.result().copied(),
+            seats: Seat::BOTH.into_iter().filter_map(|seat| SeatView::of(seat, session.seats().of(seat))).collect(),
+            spectators: session.spectators(),
         }
     }
 

@@ -2,7 +2,7 @@
 
 use super::proto::Refusal;
 use super::reason::Reason;
-use crate::game::{IllegalMove, SetUpFault, TextError};
+use crate::game::{IllegalMove, Seat, SetUpFault, TextError};
 use crate::service::ServiceError;
 use crate::session::Rejection;
 use crate::store::StoreError;
@@ -87,8 +87,16 @@ impl From<&Rejection> for Refused {
                 Refused::new(Reason::NotYourTurn, rejection, facts)
             }
             Rejection::Illegal(illegal) => illegal.into(),
+            Rejection::SeatTaken { seat } => of_seat(Reason::SeatTaken, rejection, *seat),
+            Rejection::SeatUnclaimed { seat } => of_seat(Reason::SeatUnclaimed, rejection, *seat),
+            Rejection::NothingToRevoke { seat } => of_seat(Reason::NothingToRevoke, rejection, *seat),
+            Rejection::JoinCodeUnknown => Refused::plain(Reason::JoinCodeWrong),
         }
     }
+}
+
+fn of_seat(reason: Reason, rejection: &Rejection, seat: Seat) -> Refused {
+    Refused::new(reason, rejection, vec![("seat", seat.to_string())])
 }
 
 /// The text of a move that can't be read.
@@ -137,6 +145,8 @@ pub fn status(error: ServiceError, session_id: &str, request_id: &str) -> Status
         ServiceError::RequestIdReused => {
             Refused::new(Reason::RequestIdReused, &error, vec![("request_id", request_id.to_owned())])
         }
+        // Whoever came this far had a token: what join codes are told is their handler's affair.
+        ServiceError::NotAdmitted => Refused::plain(Reason::TokenInvalid),
         ServiceError::StaleVersion { expected, current } => {
             let facts = vec![("expected_version", expected.to_string()), ("current_version", current.to_string())];
             Refused::new(Reason::StaleVersion, &error, facts)

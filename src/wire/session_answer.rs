@@ -32,11 +32,11 @@ pub fn to_act(session: &Session) -> i32 {
 
 /// What the move among these events captured, and whether it was endless.
 pub fn played(events: &[Event]) -> (u32, bool) {
-    let moves = events.iter().filter_map(|event| match event {
+    let mut moves = events.iter().filter_map(|event| match event {
         Event::MovePlayed { captured, endless, .. } => Some((u32::from(*captured), *endless)),
         _ => None,
     });
-    moves.last().unwrap_or_default()
+    moves.next_back().unwrap_or_default()
 }
 
 /// How the round and the match ended by these events, if they did.
@@ -46,7 +46,12 @@ pub fn ends(events: &[Event]) -> (Option<proto::Result>, Option<proto::Result>) 
         match event {
             Event::RoundEnded { result: ended, .. } => ends.0 = Some(result(ended)),
             Event::Ended { result: ended } => ends.1 = Some(result(ended)),
-            Event::Created(_) | Event::MovePlayed { .. } | Event::Resigned { .. } => {}
+            Event::Created(_)
+            | Event::MovePlayed { .. }
+            | Event::Resigned { .. }
+            | Event::SeatClaimed { .. }
+            | Event::TokenRotated { .. }
+            | Event::TokenRevoked { .. } => {}
         }
     }
     ends

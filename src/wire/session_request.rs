@@ -4,15 +4,17 @@ use super::convert::{game_in, position_in, state_in};
 use super::fields::Fields;
 use super::page_token;
 use super::proto;
+use super::seats::{Issued, seats_in, spectators_in};
 use crate::game::{Game, Guards, Position, Rules};
 use crate::service::{NewSession, Page};
 use crate::session::{check_labels, check_session_id};
 use std::collections::BTreeMap;
 use tonic::Status;
 
-/// The session that a request asks for.
-pub fn new_session(request: proto::CreateSessionRequest) -> Result<NewSession, Status> {
-    let proto::CreateSessionRequest { game, options, guards, position, session_id, labels, request_id } = request;
+/// The session that a request asks for, and the secrets that its seats are given.
+pub fn new_session(request: proto::CreateSessionRequest) -> Result<(NewSession, Issued), Status> {
+    let proto::CreateSessionRequest { game, options, guards, position, session_id, labels, request_id, seats, spectators } =
+        request;
     let mut fields = Fields::new();
     let game = fields.take("game", game_in(&game));
     let rules = game.and_then(|game| rules_in(&mut fields, game, &options));
@@ -26,16 +28,21 @@ pub fn new_session(request: proto::CreateSessionRequest) -> Result<NewSession, S
         faults.into_iter().for_each(|fault| fields.fault("labels", fault));
     }
     let request_id = fields.request_id(request_id);
+    let (seats, issued) = seats_in(&mut fields, seats);
+    let spectators = spectators_in(&mut fields, spectators);
     fields.check()?;
     let (Some(rules), Some(start)) = (rules, start) else { unreachable!("without them there are faults") };
-    Ok(NewSession {
+    let new = NewSession {
         session_id: Some(session_id).filter(|id| !id.is_empty()),
         rules,
         guards: guards_in(rules.game(), guards),
         start,
         labels,
+        seats,
+        spectators,
         request_id,
-    })
+    };
+    Ok((new, issued))
 }
 
 /// The rules with the options of a request.
@@ -68,8 +75,8 @@ fn guards_in(game: Game, guards: Option<proto::Guards>) -> Guards {
 /// The most sessions of a page.
 const MAX_PAGE: u32 = 1_000;
 
-/// The page that a request asks for.
-pub fn page(request: proto::ListSessionsRequest) -> Result<Page, Status> {
+/// The page that a request asks for, of the public sessions only or of all.
+pub fn page(request: proto::ListSessionsRequest, public: bool) -> Result<Page, Status> {
     let proto::ListSessionsRequest { game, state, labels, page_size, page_token } = request;
     let mut fields = Fields::new();
     let game = if game.is_empty() { None } else { fields.take("game", game_in(&game)) };
@@ -78,7 +85,7 @@ pub fn page(request: proto::ListSessionsRequest) -> Result<Page, Status> {
         faults.into_iter().for_each(|fault| fields.fault("labels", fault));
     }
     let limit = fields.count("page_size", page_size, MAX_PAGE, 50) as usize;
-    let mut page = Page { game: game.map(|game| game.id().to_owned()), state, labels, after: None, limit };
+    let mut page = Page { game: game.map(|game| game.id().to_owned()), state, labels, public, after: None, limit };
     if !page_token.is_empty() {
         page.after = page_token::read(&page, &page_token);
         if page.after.is_none() {

@@ -1,17 +1,19 @@
 //! SessionService.
 
+use super::access::Caller;
 use super::convert::{event, family, move_in, move_out, phase, seat_in, session as session_out, steps};
 use super::fields::Fields;
+use super::page_token;
 use super::proto::session_service_server::SessionService;
 use super::proto::{self, Phase};
 use super::refuse::status;
 use super::session_answer::{After, check, ends, played, to_act};
 use super::session_request::{new_session, page};
-use super::{convert, page_token};
+use super::sight::Change;
 use crate::game::MoveList;
 use crate::random::SeededDice;
-use crate::service::{Sessions, Target};
-use crate::session::{Command, Session};
+use crate::service::{ServiceError, Sessions, Target};
+use crate::session::{Command, Credential, Session};
 use prost::Message;
 use tonic::{Request, Response, Status};
 use tracing::Span;
@@ -19,7 +21,7 @@ use tracing::Span;
 /// Answers calls on sessions.
 #[derive(Clone)]
 pub struct SessionHandlers {
-    sessions: Sessions,
+    pub(super) sessions: Sessions,
 }
 
 impl SessionHandlers {
@@ -43,19 +45,21 @@ impl SessionService for SessionHandlers {
         &self,
         request: Request<proto::CreateSessionRequest>,
     ) -> Result<Response<proto::CreateSessionResponse>, Status> {
-        let new = new_session(request.into_inner())?;
+        let (new, issued) = new_session(request.into_inner())?;
         let id = new.session_id.clone().unwrap_or_default();
         let request_id = new.request_id.clone().unwrap_or_default();
         let made = self.sessions.create(new).await.map_err(|error| status(error, &id, &request_id))?;
         note(made.session.id());
         let session = Some(session_out(&made.session));
-        Ok(Response::new(proto::CreateSessionResponse { session, replayed: made.replayed }))
+        let secrets = if made.replayed { Vec::new() } else { issued.show(made.session.id()) };
+        Ok(Response::new(proto::CreateSessionResponse { session, replayed: made.replayed, secrets }))
     }
 
     async fn get_session(
         &self,
         request: Request<proto::GetSessionRequest>,
     ) -> Result<Response<proto::GetSessionResponse>, Status> {
+        let caller = Caller::of(&request);
         let proto::GetSessionRequest { session_id, version } = request.into_inner();
         let mut fields = Fields::new();
         let id = fields.session_id(session_id);
@@ -64,9 +68,10 @@ impl SessionService for SessionHandlers {
         }
         fields.check()?;
         note(&id);
-        let session = match version {
-            None => self.sessions.look(&id, session_out).await,
-            Some(version) => self.sessions.look_at(&id, version, session_out).await,
+        let session = match (version, self.sight(&caller, &id).await?) {
+            (None, None) => self.sessions.look(&id, session_out).await,
+            (Some(asked), Some(current)) if asked > current => Err(ServiceError::VersionAhead { asked, current }),
+            (Some(version), _) | (None, Some(version)) => self.sessions.look_at(&id, version, session_out).await,
         };
         let session = Some(session.map_err(|error| status(error, &id, ""))?);
         Ok(Response::new(proto::GetSessionResponse { session }))
@@ -76,10 +81,15 @@ impl SessionService for SessionHandlers {
         &self,
         request: Request<proto::ListSessionsRequest>,
     ) -> Result<Response<proto::ListSessionsResponse>, Status> {
-        let page = page(request.into_inner())?;
+        let caller = Caller::of(&request);
+        let page = page(request.into_inner(), caller != Caller::Trusted)?;
         let listed = self.sessions.list(page.clone()).await.map_err(|error| status(error, "", ""))?;
+        let mut sessions = Vec::with_capacity(listed.sessions.len());
+        for (head, view) in listed.sessions {
+            sessions.extend(self.listed_as(&caller, head, view).await?);
+        }
         Ok(Response::new(proto::ListSessionsResponse {
-            sessions: listed.sessions.into_iter().map(|(head, view)| convert::listed(head, view)).collect(),
+            sessions,
             next_page_token: listed.next.map(|place| page_token::write(&page, &place)).unwrap_or_default(),
         }))
     }
@@ -89,7 +99,7 @@ impl SessionService for SessionHandlers {
         request: Request<proto::DeleteSessionRequest>,
     ) -> Result<Response<proto::DeleteSessionResponse>, Status> {
         let proto::DeleteSessionRequest { session_id, expected_version, request_id } = request.into_inner();
-        let target = target(&mut Fields::new(), session_id, expected_version, request_id)?;
+        let target = change(&mut Fields::new(), session_id, expected_version, request_id)?.with(Credential::Trusted);
         let (id, request_id) = names(&target);
         self.sessions.delete(target).await.map_err(|error| status(error, &id, &request_id))?;
         Ok(Response::new(proto::DeleteSessionResponse {}))
@@ -99,8 +109,12 @@ impl SessionService for SessionHandlers {
         &self,
         request: Request<proto::ListLegalMovesRequest>,
     ) -> Result<Response<proto::ListLegalMovesResponse>, Status> {
+        let caller = Caller::of(&request);
         let proto::ListLegalMovesRequest { session_id } = request.into_inner();
-        self.look(session_id, |session| {
+        let mut fields = Fields::new();
+        let id = fields.session_id(session_id);
+        fields.check()?;
+        self.look(&caller, &id, |session| {
             let position = session.position();
             let open = session.result().is_none();
             let moves = if open { session.rules().legal_moves(position) } else { MoveList::new() };
@@ -120,12 +134,13 @@ impl SessionService for SessionHandlers {
         &self,
         request: Request<proto::SampleMovesRequest>,
     ) -> Result<Response<proto::SampleMovesResponse>, Status> {
+        let caller = Caller::of(&request);
         let proto::SampleMovesRequest { session_id, count, seed } = request.into_inner();
         let mut fields = Fields::new();
         let count = fields.count("count", count, MAX_SAMPLES, 1);
         let id = fields.session_id(session_id);
         fields.check()?;
-        self.look(id, |session| {
+        self.look(&caller, &id, |session| {
             let mut dice = SeededDice::new(seed.into());
             let position = session.position();
             let count = if session.result().is_none() { count } else { 0 };
@@ -137,6 +152,7 @@ impl SessionService for SessionHandlers {
     }
 
     async fn check_move(&self, request: Request<proto::CheckMoveRequest>) -> Result<Response<proto::CheckMoveResponse>, Status> {
+        let caller = Caller::of(&request);
         let proto::CheckMoveRequest { session_id, r#move, seat, include_steps } = request.into_inner();
         let mut fields = Fields::new();
         let id = fields.session_id(session_id);
@@ -144,17 +160,20 @@ impl SessionService for SessionHandlers {
         let mv = move_in(&mut fields, r#move);
         fields.check()?;
         let (Some(seat), Some(mv)) = (seat, mv) else { unreachable!("without them there are faults") };
-        self.look(id, |session| check(session, &Command::Play { seat, mv }, include_steps)).await
+        let seat = seat.or(caller.seat_in(&id));
+        self.look(&caller, &id, |session| check(session, &Command::Play { seat, mv }, include_steps)).await
     }
 
     async fn apply_move(&self, request: Request<proto::ApplyMoveRequest>) -> Result<Response<proto::ApplyMoveResponse>, Status> {
+        let caller = Caller::of(&request);
         let proto::ApplyMoveRequest { session_id, r#move, seat, expected_version, request_id, include_position, include_steps } =
             request.into_inner();
         let mut fields = Fields::new();
         let seat = fields.take("seat", seat_in(seat)).flatten();
         let mv = move_in(&mut fields, r#move);
-        let target = target(&mut fields, session_id, expected_version, request_id)?;
+        let change = change(&mut fields, session_id, expected_version, request_id)?;
         let Some(mv) = mv else { unreachable!("without it there are faults") };
+        let (target, seat) = self.act_as(&caller, change, seat).await?;
         let (id, request_id) = names(&target);
         let look = move |session: &Session| After::of(session, include_position);
         let applied = self.sessions.apply(target, Command::Play { seat, mv }, include_steps, look).await;
@@ -176,10 +195,12 @@ impl SessionService for SessionHandlers {
     }
 
     async fn resign(&self, request: Request<proto::ResignRequest>) -> Result<Response<proto::ResignResponse>, Status> {
+        let caller = Caller::of(&request);
         let proto::ResignRequest { session_id, seat, r#match: whole_match, expected_version, request_id } = request.into_inner();
         let mut fields = Fields::new();
         let seat = fields.take("seat", seat_in(seat)).flatten();
-        let target = target(&mut fields, session_id, expected_version, request_id)?;
+        let change = change(&mut fields, session_id, expected_version, request_id)?;
+        let (target, seat) = self.act_as(&caller, change, seat).await?;
         let (id, request_id) = names(&target);
         let command = Command::Resign { seat, whole_match };
         let applied = self.sessions.apply(target, command, false, Session::version).await;
@@ -197,14 +218,24 @@ impl SessionService for SessionHandlers {
         &self,
         request: Request<proto::ListEventsRequest>,
     ) -> Result<Response<proto::ListEventsResponse>, Status> {
+        let caller = Caller::of(&request);
         let proto::ListEventsRequest { session_id, after_version, page_size, include_steps } = request.into_inner();
         let mut fields = Fields::new();
         let limit = fields.count("page_size", page_size, MAX_EVENTS, 100) as usize;
         let id = fields.session_id(session_id);
         fields.check()?;
         note(&id);
-        let read = self.sessions.events(&id, after_version, limit, include_steps).await;
+        let seen = self.sight(&caller, &id).await?;
+        let read = match seen {
+            Some(current) if after_version > current => Err(ServiceError::VersionAhead { asked: after_version, current }),
+            Some(current) => {
+                let limit = limit.min((current - after_version) as usize);
+                self.sessions.events(&id, after_version, limit, include_steps).await
+            }
+            None => self.sessions.events(&id, after_version, limit, include_steps).await,
+        };
         let read = read.map_err(|error| status(error, &id, ""))?;
+        let version = seen.unwrap_or(read.version);
         let mut events = Vec::with_capacity(read.events.len());
         let mut bytes = 0;
         for record in read.events {
@@ -220,18 +251,33 @@ impl SessionService for SessionHandlers {
             }
             events.push(event);
         }
-        Ok(Response::new(proto::ListEventsResponse { events, version: read.version }))
+        Ok(Response::new(proto::ListEventsResponse { events, version }))
+    }
+
+    async fn claim_seat(&self, request: Request<proto::ClaimSeatRequest>) -> Result<Response<proto::ClaimSeatResponse>, Status> {
+        self.claim(Caller::of(&request), request.into_inner()).await
+    }
+
+    async fn rotate_seat_token(
+        &self,
+        request: Request<proto::RotateSeatTokenRequest>,
+    ) -> Result<Response<proto::RotateSeatTokenResponse>, Status> {
+        self.rotate(Caller::of(&request), request.into_inner()).await
+    }
+
+    async fn revoke_seat_token(
+        &self,
+        request: Request<proto::RevokeSeatTokenRequest>,
+    ) -> Result<Response<proto::RevokeSeatTokenResponse>, Status> {
+        self.revoke(Caller::of(&request), request.into_inner()).await
     }
 }
 
 impl SessionHandlers {
-    /// Looks at a session for an answer.
-    async fn look<T>(&self, session_id: String, look: impl FnOnce(&Session) -> T) -> Result<Response<T>, Status> {
-        let mut fields = Fields::new();
-        let id = fields.session_id(session_id);
-        fields.check()?;
-        note(&id);
-        self.sessions.look(&id, look).await.map(Response::new).map_err(|error| status(error, &id, ""))
+    /// Looks at a session for an answer, as far as the caller may see it.
+    async fn look<T>(&self, caller: &Caller, id: &str, look: impl FnOnce(&Session) -> T) -> Result<Response<T>, Status> {
+        note(id);
+        self.look_as(caller, id, look).await.map(Response::new)
     }
 }
 
@@ -241,15 +287,20 @@ fn note(session_id: &str) {
 }
 
 /// Which session a change is for, if the request has no faults.
-fn target(fields: &mut Fields, session_id: String, expected_version: Option<u32>, request_id: String) -> Result<Target, Status> {
+pub(super) fn change(
+    fields: &mut Fields,
+    session_id: String,
+    expected_version: Option<u32>,
+    request_id: String,
+) -> Result<Change, Status> {
     let session_id = fields.session_id(session_id);
     let request_id = fields.request_id(request_id);
     fields.check()?;
     note(&session_id);
-    Ok(Target { session_id, expected_version, request_id })
+    Ok(Change { session_id, expected_version, request_id })
 }
 
 /// The names that an error of this call bears.
-fn names(target: &Target) -> (String, String) {
+pub(super) fn names(target: &Target) -> (String, String) {
     (target.session_id.clone(), target.request_id.clone().unwrap_or_default())
 }

@@ -3,7 +3,7 @@
 use super::session::timestamp;
 use super::{move_out, result, seat_out, steps};
 use crate::service::EventRecord;
-use crate::session::Event;
+use crate::session::{Event, Player};
 use crate::wire::proto::{self, event::Body};
 
 /// An event; `made` is the session as its first event made it, which that event shows.
@@ -22,6 +22,11 @@ pub fn event(record: EventRecord, made: Option<proto::Session>) -> proto::Event 
         Event::Resigned { seat: _, whole_match } => Body::Resigned(proto::Resigned { r#match: whole_match }),
         Event::RoundEnded { round, result: ended } => Body::RoundEnded(proto::RoundEnded { round, result: Some(result(&ended)) }),
         Event::Ended { result: ended } => Body::Ended(proto::SessionEnded { result: Some(result(&ended)) }),
+        Event::SeatClaimed { seat, player: Player { reference, display_name }, token: _ } => {
+            Body::SeatClaimed(proto::SeatClaimed { seat: seat_out(seat), player: reference, display_name })
+        }
+        Event::TokenRotated { seat, token: _ } => Body::TokenRotated(proto::TokenRotated { seat: seat_out(seat) }),
+        Event::TokenRevoked { seat } => Body::TokenRevoked(proto::TokenRevoked { seat: seat_out(seat) }),
     };
     let request_id = request_id.unwrap_or_default();
     proto::Event { version, time: Some(timestamp(time)), seat, request_id, body: Some(body) }

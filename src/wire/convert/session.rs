@@ -2,7 +2,7 @@
 
 use super::{position_in, position_out, seat_out};
 use crate::game::{Game, Guards, Rules};
-use crate::session::{GuardLimits, MatchResult, Micros, Session, State, View};
+use crate::session::{GuardLimits, MatchResult, Micros, Player, SeatView, Session, SpectatorPolicy, Spectators, State, View};
 use crate::store::Head;
 use crate::wire::proto;
 use prost_types::Timestamp;
@@ -86,6 +86,8 @@ fn assemble(head: Head, view: View, position: Option<proto::Position>) -> proto:
         round,
         round_results,
         result: ended,
+        seats,
+        spectators: Spectators { policy, delay_plies },
     } = view;
     proto::Session {
         session_id,
@@ -103,5 +105,22 @@ fn assemble(head: Head, view: View, position: Option<proto::Position>) -> proto:
         labels,
         create_time: Some(timestamp(created)),
         update_time: Some(timestamp(updated)),
+        seats: seats.into_iter().map(seat_info).collect(),
+        spectators: Some(proto::Spectators { policy: policy_out(policy), delay_plies }),
+    }
+}
+
+fn seat_info(view: SeatView) -> proto::SeatInfo {
+    let SeatView { seat, player, joinable, has_token } = view;
+    let claimed = player.is_some();
+    let Player { reference, display_name } = player.unwrap_or_default();
+    proto::SeatInfo { seat: seat_out(seat), claimed, player: reference, display_name, joinable, has_token }
+}
+
+fn policy_out(policy: SpectatorPolicy) -> i32 {
+    match policy {
+        SpectatorPolicy::None => proto::SpectatorPolicy::None.into(),
+        SpectatorPolicy::Unlisted => proto::SpectatorPolicy::Unlisted.into(),
+        SpectatorPolicy::Public => proto::SpectatorPolicy::Public.into(),
     }
 }
