@@ -2,13 +2,14 @@
 
 use crate::cli::Failure;
 use crate::cli::config_args::ConfigArgs;
-use crate::config::Config;
+use crate::config::{AuthMode, Config};
 use crate::server::signal::StopSignals;
 use crate::server::{self, Api, Stopped};
 use crate::service::{Compute, Sessions, SystemClock};
 use crate::store::sqlite::{Options, SqliteStore};
 use crate::store::{Health, Store};
 use crate::telemetry;
+use crate::wire::access::Access;
 use crate::wire::proto::FILE_DESCRIPTOR_SET;
 use crate::wire::{self, RulesHandlers, SessionHandlers};
 use std::io::{self, ErrorKind, Write};
@@ -52,7 +53,11 @@ async fn serve(config: &Config) -> Result<(), Failure> {
 
     let sessions = Sessions::new(store.clone(), Arc::new(SystemClock::default()), CACHED_SESSIONS);
     let compute = Compute::new(config.server.worker_threads());
-    let api = Api::new(FILE_DESCRIPTOR_SET)
+    let access = match config.auth.mode {
+        AuthMode::Open => Access::open(),
+        AuthMode::Token => Access::tokens(config.auth.keys(), sessions.clone()),
+    };
+    let api = Api::new(FILE_DESCRIPTOR_SET, access)
         .with(wire::rules_service(RulesHandlers::new(compute)))
         .with(wire::session_service(SessionHandlers::new(sessions)));
 

@@ -1,10 +1,12 @@
 //! The configuration: its settings, their defaults, and where they are read from.
 
+mod auth;
 pub(crate) mod duration;
 mod fault;
 mod load;
 mod sources;
 
+pub use auth::{AuthConfig, AuthMode, Operator};
 pub use fault::{ConfigErrors, Fault};
 pub use sources::Sources;
 
@@ -23,6 +25,8 @@ pub struct Config {
     pub server: ServerConfig,
     /// Where sessions are kept.
     pub store: StoreConfig,
+    /// Who may do what.
+    pub auth: AuthConfig,
     /// What is logged.
     pub log: LogConfig,
 }
@@ -42,7 +46,7 @@ pub struct ServerConfig {
     pub drain_timeout: Duration,
     /// Most calls in flight on one connection.
     pub max_streams: u32,
-    /// Whether anyone who reaches an address beyond this machine may do anything.
+    /// Whether in open mode anyone who reaches an address beyond this machine may do anything.
     pub allow_open: bool,
 }
 
@@ -85,6 +89,7 @@ impl Config {
                 allow_open: false,
             },
             store: StoreConfig { path },
+            auth: AuthConfig { mode: AuthMode::Open, operators: Vec::new() },
             log: LogConfig { filter: "info".to_owned(), format: LogFormat::Human },
         }
     }
@@ -141,6 +146,8 @@ impl fmt::Display for Config {
         let StoreConfig { path } = &self.store;
         writeln!(f, "\n[store]")?;
         writeln!(f, "path = {}", quoted(&path.to_string_lossy()))?;
+
+        write!(f, "\n[auth]\n{}", self.auth)?;
 
         let LogConfig { filter, format } = &self.log;
         writeln!(f, "\n[log]")?;

@@ -1,6 +1,7 @@
 //! Sockets, health, reflection, what every call has in common, and a stop that ends.
 
 mod api;
+mod gate;
 mod guard;
 mod health;
 mod log;
@@ -9,6 +10,7 @@ pub mod signal;
 
 pub use api::Api;
 
+use crate::server::gate::GateLayer;
 use crate::server::guard::GuardLayer;
 use crate::server::health::{Health, Serving};
 use crate::server::log::LogLayer;
@@ -87,6 +89,7 @@ pub async fn serve(
         .max_concurrent_streams(settings.max_streams)
         .layer(LogLayer)
         .layer(GuardLayer::new(settings.request_timeout))
+        .layer(GateLayer::new(api.access))
         .add_routes(routes)
         .serve_with_incoming_shutdown(incoming(listener), stop);
 

@@ -4,7 +4,9 @@ use super::error::join;
 use super::request::{digest, request};
 use super::{RequestId, ServiceError, Sessions};
 use crate::game::{Guards, Position, Rules};
-use crate::session::{ClockSetting, Created as CreatedEvent, Event, Session, View};
+use crate::session::{
+    ClockSetting, Created as CreatedEvent, Event, SeatStart, SecretHash, Session, SpectatorPolicy, Spectators, View,
+};
 use crate::store::{self, Create, Created, Head, Request};
 use std::collections::BTreeMap;
 
@@ -27,6 +29,10 @@ pub struct NewSession {
     pub clock: Option<ClockSetting>,
     /// The session that this one is the rematch of.
     pub previous_session_id: Option<String>,
+    /// The seats about which something is known.
+    pub seats: Vec<SeatStart>,
+    /// Who else may watch.
+    pub spectators: Spectators,
     /// The caller's id of the request.
     pub request_id: RequestId,
 }
@@ -50,7 +56,20 @@ impl NewSession {
             rounds: self.rounds,
             clock: self.clock,
             previous_session_id: self.previous_session_id.clone(),
+            seats: self.seats.clone(),
+            spectators: self.spectators,
         }
+    }
+
+    /// Secrets differ every time, so that only which there are is part of it.
+    fn digest(&self) -> [u8; 32] {
+        let blank = |hash: Option<SecretHash>| hash.map(|_| SecretHash::new([0; 32]));
+        let mut created = self.event();
+        for seat in &mut created.seats {
+            (seat.token, seat.join_code) = (blank(seat.token), blank(seat.join_code));
+        }
+        let id = self.session_id.as_deref().unwrap_or_default();
+        digest(&[&"create", &id, &Event::Created(created).to_json()])
     }
 }
 
@@ -71,8 +90,7 @@ impl Sessions {
             session.evolve(event, now, &mut ()).map_err(|error| ServiceError::diverged(&id, &error))?;
         }
         let bodies: Vec<_> = [first].iter().chain(&more).map(Event::to_json).collect();
-        let request =
-            request(&new.request_id, || digest(&[&"create", &new.session_id.as_deref().unwrap_or_default(), &bodies[0]]));
+        let request = request(&new.request_id, || new.digest());
         let create = Create { head: head(&session), events: bodies, request: request.clone() };
         // In a task of its own: a caller that goes away must not leave a half-done call behind.
         let store = self.store.clone();
@@ -100,12 +118,19 @@ impl Sessions {
     }
 }
 
+/// The label that public sessions have in the store: its name is one that callers can't give.
+pub(super) const PUBLIC: &str = "";
+
 /// What the store keeps of a session for lists.
 fn head(session: &Session) -> Head {
+    let mut labels = session.labels().clone();
+    if session.spectators().policy == SpectatorPolicy::Public {
+        labels.insert(PUBLIC.to_owned(), String::new());
+    }
     Head {
         session_id: session.id().to_owned(),
         game: session.rules().game().id().to_owned(),
-        labels: session.labels().clone(),
+        labels,
         created: session.created(),
         updated: session.updated(),
         state: session.state(),

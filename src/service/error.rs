@@ -33,6 +33,9 @@ pub enum ServiceError {
         /// The id.
         request_id: String,
     },
+    /// What the caller shows for the session is not in force, or no longer.
+    #[error("the token or join code is not in force")]
+    NotAdmitted,
     /// The session has another version than the caller thinks.
     #[error("the session is at version {current}, not {expected}; read it again and decide anew")]
     StaleVersion {
@@ -67,7 +70,9 @@ pub enum ServiceError {
 }
 
 impl ServiceError {
-    pub(super) fn not_found(session_id: &str) -> ServiceError {
+    /// There is no session of this id.
+    #[must_use]
+    pub fn not_found(session_id: &str) -> ServiceError {
         ServiceError::NotFound { session_id: session_id.to_owned() }
     }
 

@@ -13,6 +13,7 @@ mod live;
 mod reads;
 mod rematch;
 mod request;
+mod secret;
 
 pub use clock::{Clock, SystemClock};
 pub use commands::{Applied, Delete, Target};
@@ -21,6 +22,7 @@ pub use create::{Made, NewSession};
 pub use error::ServiceError;
 pub use reads::{EventRecord, Events, Listed, Page, Place};
 pub use request::RequestId;
+pub use secret::{Secret, Token, is_operator_name, read_join_code};
 
 use crate::session::Micros;
 use crate::store::Store;

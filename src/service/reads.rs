@@ -1,5 +1,6 @@
 //! Reading sessions: as they were, event by event, and in lists.
 
+use super::create::PUBLIC;
 use super::live::read_event;
 use super::{ServiceError, Sessions};
 use crate::game::Position;
@@ -41,6 +42,8 @@ pub struct Page {
     pub state: Option<State>,
     /// With all of these labels only.
     pub labels: BTreeMap<String, String>,
+    /// Only those that everybody may find.
+    pub public: bool,
     /// Only those after this place.
     pub after: Option<Place>,
     /// At most so many.
@@ -106,10 +109,14 @@ impl Sessions {
     /// The store's.
     pub async fn list(&self, page: Page) -> Result<Listed, ServiceError> {
         let limit = page.limit;
+        let mut labels = page.labels;
+        if page.public {
+            labels.insert(PUBLIC.to_owned(), String::new());
+        }
         let query = Query {
             game: page.game,
             state: page.state,
-            labels: page.labels,
+            labels,
             after: page.after.map(|place| (place.created, place.session_id)),
             // One more, to know whether another page follows.
             limit: limit + 1,
@@ -118,7 +125,8 @@ impl Sessions {
         let more = heads.len() > limit;
         heads.truncate(limit);
         let last = heads.last().map(|head| Place { created: head.created, session_id: head.session_id.clone() });
-        let sessions = heads.into_iter().map(|head| {
+        let sessions = heads.into_iter().map(|mut head| {
+            head.labels.remove(PUBLIC);
             let view = View::from_json(&head.summary).map_err(|why| ServiceError::damaged(&head.session_id, why))?;
             let position = view.read_position(&head.game).map_err(|why| ServiceError::damaged(&head.session_id, why))?;
             Ok((head, view, position))

@@ -28,6 +28,9 @@ impl Session {
                 require(ply.captured == *captured && ply.endless == *endless, "a move that does something else")?;
                 require(self.position().to_string() == *position, "a move that leads elsewhere")?;
                 self.move_versions.push(version);
+                if self.spectators.delay_plies > 0 {
+                    self.ply_versions.push(version);
+                }
                 self.proposals.move_on();
                 if let Some(clock) = &mut self.clock {
                     clock.press(*seat, time);
@@ -78,6 +81,9 @@ impl Session {
                 if let Some(clock) = &mut self.clock {
                     clock.take_back(to_act, time);
                 }
+            }
+            Event::SeatClaimed { .. } | Event::TokenRotated { .. } | Event::TokenRevoked { .. } => {
+                require(self.seats.evolve(event), "a change of a seat that can't be")?;
             }
             Event::RematchMade { session_id } => {
                 require(self.result.is_some(), "a rematch before the end")?;

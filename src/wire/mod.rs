@@ -3,6 +3,7 @@
 //! A handler reads a request field by field and names all faults at once (`fields`), calls the service, and turns what comes
 //! back outwards (`convert`). What can go wrong is one table ([`reason`]).
 
+pub mod access;
 mod agreements;
 mod batch;
 mod complete;
@@ -13,9 +14,11 @@ pub mod proto;
 pub mod reason;
 pub mod refuse;
 mod rules_service;
+mod seats;
 mod session_answer;
 mod session_request;
 mod session_service;
+mod sight;
 
 pub use complete::complete;
 pub use rules_service::RulesHandlers;

@@ -23,6 +23,6 @@ pub fn read(page: &Page, token: &str) -> Option<Place> {
 
 /// Tells filters apart. Tokens are no secret: a forged one only leads to another place of the same list.
 fn filter_mark(page: &Page) -> String {
-    let digest = Sha256::digest(format!("{:?} {:?} {:?}", page.game, page.state, page.labels));
+    let digest = Sha256::digest(format!("{:?} {:?} {:?} {}", page.game, page.state, page.labels, page.public));
     URL_SAFE_NO_PAD.encode(&digest[..6])
 }

@@ -4,15 +4,28 @@ use super::convert::{clock_in, game_in, position_in, state_in};
 use super::fields::Fields;
 use super::page_token;
 use super::proto;
+use super::seats::{Issued, seats_in, spectators_in};
 use crate::game::{Game, Guards, Position, Rules};
 use crate::service::{NewSession, Page};
 use crate::session::{MAX_ROUNDS, check_labels, check_session_id};
 use std::collections::BTreeMap;
 use tonic::Status;
 
-/// The session that a request asks for.
-pub fn new_session(request: proto::CreateSessionRequest) -> Result<NewSession, Status> {
-    let proto::CreateSessionRequest { game, options, guards, position, session_id, labels, request_id, rounds, clock } = request;
+/// The session that a request asks for, and the secrets that its seats are given.
+pub fn new_session(request: proto::CreateSessionRequest) -> Result<(NewSession, Issued), Status> {
+    let proto::CreateSessionRequest {
+        game,
+        options,
+        guards,
+        position,
+        session_id,
+        labels,
+        request_id,
+        rounds,
+        clock,
+        seats,
+        spectators,
+    } = request;
     let mut fields = Fields::new();
     let game = fields.take("game", game_in(&game));
     let rules = game.and_then(|game| rules_in(&mut fields, game, &options));
@@ -28,8 +41,10 @@ pub fn new_session(request: proto::CreateSessionRequest) -> Result<NewSession, S
     let request_id = fields.request_id(request_id);
     let rounds = fields.count("rounds", rounds, MAX_ROUNDS, 1);
     let clock = fields.take("clock", clock_in(clock)).flatten();
+    let (seats, issued) = seats_in(&mut fields, seats);
+    let spectators = spectators_in(&mut fields, spectators);
     let (rules, start) = fields.done(rules.zip(start))?;
-    Ok(NewSession {
+    let new = NewSession {
         session_id: Some(session_id).filter(|id| !id.is_empty()),
         rules,
         guards: guards_in(rules.game(), guards),
@@ -38,8 +53,11 @@ pub fn new_session(request: proto::CreateSessionRequest) -> Result<NewSession, S
         rounds,
         clock,
         previous_session_id: None,
+        seats,
+        spectators,
         request_id,
-    })
+    };
+    Ok((new, issued))
 }
 
 /// The rules with the options of a request.
@@ -72,8 +90,8 @@ fn guards_in(game: Game, guards: Option<proto::Guards>) -> Guards {
 /// The most sessions of a page.
 const MAX_PAGE: u32 = 1_000;
 
-/// The page that a request asks for.
-pub fn page(request: proto::ListSessionsRequest) -> Result<Page, Status> {
+/// The page that a request asks for, of the public sessions only or of all.
+pub fn page(request: proto::ListSessionsRequest, public: bool) -> Result<Page, Status> {
     let proto::ListSessionsRequest { game, state, labels, page_size, page_token } = request;
     let mut fields = Fields::new();
     let game = if game.is_empty() { None } else { fields.take("game", game_in(&game)) };
@@ -82,7 +100,7 @@ pub fn page(request: proto::ListSessionsRequest) -> Result<Page, Status> {
         faults.into_iter().for_each(|fault| fields.fault("labels", fault));
     }
     let limit = fields.count("page_size", page_size, MAX_PAGE, 50) as usize;
-    let mut page = Page { game: game.map(|game| game.id().to_owned()), state, labels, after: None, limit };
+    let mut page = Page { game: game.map(|game| game.id().to_owned()), state, labels, public, after: None, limit };
     if !page_token.is_empty() {
         page.after = page_token::read(&page, &page_token);
         if page.after.is_none() {
