@@ -1,7 +1,7 @@
 //! Running sessions: commands are decided, stored, and only then answered.
 //!
 //! A reply means that its events are durable. Between a decision and its events' durability nobody else may decide on the same
-//! session, so that every session has a [`slot`](live) with a lock. What a slot holds is only a copy: the store alone
+//! session, so that every session has a slot (`live`) with a lock. What a slot holds is only a copy: the store alone
 //! says what happened, and an append that finds another version there makes the slot read again.
 
 mod clock;

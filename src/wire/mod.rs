@@ -1,7 +1,7 @@
 //! gRPC: the contract of `proto/`, handlers and conversions. The only layer that names generated types.
 //!
-//! A handler reads a request field by field and names all faults at once ([`fields`]), calls the service, and turns what comes
-//! back outwards ([`convert`]). What can go wrong is one table ([`reason`]).
+//! A handler reads a request field by field and names all faults at once (`fields`), calls the service, and turns what comes
+//! back outwards (`convert`). What can go wrong is one table ([`reason`]).
 
 mod batch;
 mod complete;
