@@ -8,6 +8,7 @@ use mancala::service::{Clock, Compute, Sessions};
 use mancala::session::Micros;
 use mancala::store::Store;
 use mancala::store::sqlite::{Options, SqliteStore};
+use mancala::wire::access::Access;
 use mancala::wire::proto::rules_service_client::RulesServiceClient;
 use mancala::wire::proto::session_service_client::SessionServiceClient;
 use mancala::wire::proto::{self, FILE_DESCRIPTOR_SET};
@@ -77,7 +78,7 @@ impl App {
         let store = SqliteStore::open(&folder.path().join("store.db"), Options::default()).expect("the store opens");
         let store = Arc::new(store);
         let sessions = Sessions::new(store.clone(), clock.clone(), cached);
-        let api = Api::new(FILE_DESCRIPTOR_SET)
+        let api = Api::new(FILE_DESCRIPTOR_SET, Access::open())
             .with(wire::rules_service(RulesHandlers::new(Compute::new(1))))
             .with(wire::session_service(SessionHandlers::new(sessions)));
         let settings =
