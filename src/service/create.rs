@@ -1,5 +1,6 @@
 //! Making sessions.
 
+use super::live::Live;
 use super::request::{digest, request};
 use super::{RequestId, ServiceError, Sessions};
 use crate::game::{Guards, Position, Rules};
@@ -68,11 +69,19 @@ impl Sessions {
         let bodies: Vec<_> = [first].iter().chain(&more).map(Event::to_json).collect();
         let request = request(&new.request_id, || creation_digest(new.session_id.as_ref(), &bodies[0]));
         let create = Create { head: head(&session), events: bodies, request: request.clone() };
+        // Held until the outcome is known, so that what is kept in it then is not older than what the store has.
+        let slot = self.slots.get(&id);
+        let mut slot = slot.lock().await;
         // In a task of its own: a caller that goes away must not leave a half-done call behind.
         let store = self.store.clone();
         let outcome = tokio::spawn(async move { store.create(create).await });
         match outcome.await.map_err(|_| ServiceError::Stopping)?? {
-            Created::Done => Ok(Made { session, replayed: false }),
+            Created::Done => {
+                if more.is_empty() {
+                    *slot = Some(Live::new(session.clone()));
+                }
+                Ok(Made { session, replayed: false })
+            }
             Created::IdTaken => Err(ServiceError::IdTaken),
             Created::Repeated(creation) => self.made_before(creation, request).await,
         }

@@ -23,6 +23,11 @@ pub(super) struct Answered {
 }
 
 impl Live {
+    /// Of a session that has just been made.
+    pub(super) fn new(session: Session) -> Live {
+        Live { session, requests: HashMap::new() }
+    }
+
     /// The answer that a request was given.
     pub(super) fn answered(&self, request_id: &str) -> Option<Answered> {
         self.requests.get(request_id).copied()
@@ -125,7 +130,7 @@ fn append(session_id: &str, live: Option<Live>, stored: &StoredEvent) -> Result<
         (None, Event::Created(created)) => {
             let session = Session::new(session_id.to_owned(), created, stored.time)
                 .map_err(|divergence| ServiceError::diverged(session_id, &divergence))?;
-            return Ok(Live { session, requests: HashMap::new() });
+            return Ok(Live::new(session));
         }
         (None, _) => return Err(ServiceError::damaged(session_id, "its first event does not make it")),
         (Some(live), _) => live,
