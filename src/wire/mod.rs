@@ -4,6 +4,7 @@
 //! back outwards ([`convert`]). What can go wrong is one table ([`reason`]).
 
 mod batch;
+mod codec;
 mod complete;
 mod convert;
 mod fields;
