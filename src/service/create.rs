@@ -1,6 +1,7 @@
 //! Making sessions.
 
 use super::error::join;
+use super::live::Live;
 use super::request::{digest, request};
 use super::{RequestId, ServiceError, Sessions};
 use crate::game::{Guards, Position, Rules};
@@ -92,11 +93,19 @@ impl Sessions {
         let bodies: Vec<_> = [first].iter().chain(&more).map(Event::to_json).collect();
         let request = request(&new.request_id, || new.digest());
         let create = Create { head: head(&session), events: bodies, request: request.clone() };
+        // Held until the outcome is known, so that what is kept in it then is not older than what the store has.
+        let slot = self.slots.get(&id);
+        let mut slot = slot.lock().await;
         // In a task of its own: a caller that goes away must not leave a half-done call behind.
         let store = self.store.clone();
         let outcome = tokio::spawn(async move { store.create(create).await });
         match join(outcome.await)?? {
-            Created::Done => Ok(Made { session, replayed: false }),
+            Created::Done => {
+                if more.is_empty() {
+                    *slot = Some(Live::new(session.clone(), request.as_ref()));
+                }
+                Ok(Made { session, replayed: false })
+            }
             Created::IdTaken => Err(ServiceError::IdTaken { session_id: id }),
             Created::Repeated(creation) => self.made_before(creation, request).await,
         }

@@ -6,6 +6,7 @@
 pub mod access;
 mod agreements;
 mod batch;
+mod codec;
 mod complete;
 mod convert;
 mod fields;
