@@ -87,17 +87,33 @@ impl Sessions {
             if command != Command::ClaimTimeout
                 && let Some(events) = live.session.timed_out(now)
             {
-                self.commit(&mut slot, &events, None, now).await?;
+                let meant = target.expected_version.unwrap_or(live.session.version());
+                if let Some(live) = self.commit(&mut slot, &events, None, now).await?
+                    && live.session.result().is_none()
+                {
+                    // What was meant for the round that is lost must not happen to the next one.
+                    return Err(ServiceError::StaleVersion { expected: meant, current: live.session.version() });
+                }
                 continue;
             }
-            check_version(&live.session, target.expected_version)?;
             let mut steps = Vec::new();
-            let decided = if want_steps {
-                live.session.decide(&command, now, &mut steps)
-            } else {
-                live.session.decide(&command, now, &mut ())
+            let decided = check_version(&live.session, target.expected_version).and_then(|()| {
+                let decided = if want_steps {
+                    live.session.decide(&command, now, &mut steps)
+                } else {
+                    live.session.decide(&command, now, &mut ())
+                };
+                Ok(decided?)
+            });
+            let events = match decided {
+                Ok(events) => events,
+                Err(refusal) if self.is_current(&live.session).await? => return Err(refusal),
+                // Another server has changed the session, perhaps by this very request.
+                Err(_) => {
+                    *slot = None;
+                    continue;
+                }
             };
-            let events = decided?;
             self.make_rematch(&live.session, &events).await?;
             if let Some(live) = self.commit(&mut slot, &events, request.clone(), now).await? {
                 return Ok(Applied { events, steps, after: look(&live.session), replayed: false });
@@ -106,8 +122,14 @@ impl Sessions {
         Err(ServiceError::Contended)
     }
 
+    /// Whether a session in memory is what the store has.
+    async fn is_current(&self, session: &Session) -> Result<bool, ServiceError> {
+        Ok(self.store.head(session.id()).await?.is_some_and(|head| head.version == session.version()))
+    }
+
     /// The time of what happens to a session now. A clock that is set back must not turn the order of events round.
-    pub(super) fn time_for(&self, session: &Session) -> Micros {
+    #[must_use]
+    pub fn time_for(&self, session: &Session) -> Micros {
         self.clock.now().max(session.updated())
     }
 

@@ -84,8 +84,11 @@ impl Sessions {
     /// # Errors
     /// [`ServiceError::NotFound`], [`ServiceError::VersionAhead`], or the store's.
     pub async fn events(&self, session_id: &str, after: u32, limit: usize, want_steps: bool) -> Result<Events, ServiceError> {
+        if self.time_is_out(&self.head(session_id).await?) {
+            self.look(session_id, |_| ()).await?;
+        }
         let stored = self.store.read(session_id, after, limit).await?.ok_or_else(|| ServiceError::not_found(session_id))?;
-        let version = self.store.head(session_id).await?.ok_or_else(|| ServiceError::not_found(session_id))?.version;
+        let version = self.head(session_id).await?.version;
         if after > version {
             return Err(ServiceError::VersionAhead { asked: after, current: version });
         }
@@ -103,7 +106,19 @@ impl Sessions {
         Ok(Events { events, version })
     }
 
-    /// A page of sessions, newest first.
+    async fn head(&self, session_id: &str) -> Result<Head, ServiceError> {
+        self.store.head(session_id).await?.ok_or_else(|| ServiceError::not_found(session_id))
+    }
+
+    /// Whether the seat to act is out of time, by what the store keeps of a session for lists. Events are read even of a session
+    /// that can't be replayed, so that what can't be read here says nothing.
+    fn time_is_out(&self, head: &Head) -> bool {
+        let clock = View::from_json(&head.summary).ok().and_then(|view| view.clock);
+        let deadline = clock.and_then(|clock| clock.deadline);
+        deadline.is_some_and(|deadline| deadline < self.now().max(head.updated))
+    }
+
+    /// A page of sessions as they are stored, newest first.
     ///
     /// # Errors
     /// The store's.

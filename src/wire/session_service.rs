@@ -67,12 +67,15 @@ impl SessionService for SessionHandlers {
         }
         let id = fields.done(Some(id))?;
         note(&id);
-        let session = match (version, self.sight(&caller, &id).await?) {
-            (None, None) => self.sessions.look(&id, session_out).await?,
-            (Some(asked), Some(current)) if asked > current => return Err(ServiceError::VersionAhead { asked, current }.into()),
-            (Some(version), _) | (None, Some(version)) => self.sessions.look_at(&id, version, session_out).await?,
+        let look = |session: &Session| proto::GetSessionResponse {
+            session: Some(session_out(session)),
+            server_time: self.time_for(session),
         };
-        Ok(Response::new(proto::GetSessionResponse { session: Some(session), server_time: self.time() }))
+        Ok(Response::new(match (version, self.sight(&caller, &id).await?) {
+            (None, None) => self.sessions.look(&id, look).await?,
+            (Some(asked), Some(current)) if asked > current => return Err(ServiceError::VersionAhead { asked, current }.into()),
+            (Some(version), _) | (None, Some(version)) => self.sessions.look_at(&id, version, look).await?,
+        }))
     }
 
     async fn list_sessions(
@@ -124,7 +127,7 @@ impl SessionService for SessionHandlers {
                 phase: if open { phase(position.phase()) } else { Phase::Over }.into(),
                 moves: moves.into_iter().map(|mv| move_out(mv, position.to_act())).collect(),
                 redistributions: redistributions.map(|it| family(position, &it)),
-                server_time: self.time(),
+                server_time: self.time_for(session),
             }
         })
         .await
@@ -158,8 +161,8 @@ impl SessionService for SessionHandlers {
         let seat = fields.take("seat", seat_in(seat));
         let mv = move_in(&mut fields, r#move);
         let (seat, mv) = fields.done(seat.zip(mv))?;
-        let seat = seat.or(caller.seat_in(&id));
-        self.look(&caller, &id, |session| check(session, &Command::Play { seat, mv }, self.sessions.now(), include_steps)).await
+        let command = Command::Play { seat: seat.or(caller.seat_in(&id)), mv };
+        self.look(&caller, &id, |session| check(session, &command, self.sessions.time_for(session), include_steps)).await
     }
 
     async fn apply_move(&self, request: Request<proto::ApplyMoveRequest>) -> Result<Response<proto::ApplyMoveResponse>, Status> {
@@ -296,6 +299,11 @@ impl SessionService for SessionHandlers {
 impl SessionHandlers {
     fn time(&self) -> Option<Timestamp> {
         Some(timestamp(self.sessions.now()))
+    }
+
+    /// The server's time as it is for a session: never before what has happened to it.
+    fn time_for(&self, session: &Session) -> Option<Timestamp> {
+        Some(timestamp(self.sessions.time_for(session)))
     }
 
     /// Looks at a session for an answer, as far as the caller may see it.
