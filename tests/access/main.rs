@@ -4,4 +4,5 @@
 mod matrix;
 mod running;
 mod seats;
+mod secrets;
 mod spectators;

@@ -23,6 +23,12 @@ use tonic_types::StatusExt;
 #[derive(Clone)]
 pub struct Bearer(Option<String>);
 
+impl Bearer {
+    pub fn new(token: Option<&str>) -> Bearer {
+        Bearer(token.map(str::to_owned))
+    }
+}
+
 impl Interceptor for Bearer {
     fn call(&mut self, mut request: Request<()>) -> Result<Request<()>, Status> {
         if let Some(token) = &self.0 {
@@ -70,7 +76,7 @@ pub async fn start(with_tokens: bool) -> Running {
 impl Running {
     /// A client that shows a token, or none.
     pub fn client(&self, token: Option<&str>) -> Client {
-        SessionServiceClient::with_interceptor(self.channel.clone(), Bearer(token.map(str::to_owned)))
+        SessionServiceClient::with_interceptor(self.channel.clone(), Bearer::new(token))
     }
 
     pub fn operator(&self) -> Client {
