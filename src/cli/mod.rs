@@ -1,10 +1,16 @@
 //! The command line.
 
+mod bench;
 mod check_config;
 mod config_args;
+mod game_args;
 mod healthcheck;
 mod key;
+mod peer;
+mod perft;
 mod serve;
+mod simulate;
+mod tally;
 
 use clap::{Parser, Subcommand};
 use std::fmt;
@@ -26,6 +32,12 @@ enum Command {
     CheckConfig(check_config::Args),
     /// Ask a server whether it is serving: exit code 0 if it is, 1 if not
     Healthcheck(healthcheck::Args),
+    /// Count the move sequences of a game, by which implementations of rules are compared
+    Perft(perft::Args),
+    /// Play random games in bulk and say what came of them
+    Simulate(simulate::Args),
+    /// Load a running server with calls and measure how many it answers and how fast
+    Bench(bench::Args),
     /// Make a key for an operator, and print it and what to put in the configuration of a server in token mode
     Key(key::Args),
 }
@@ -56,6 +68,9 @@ pub fn run() -> ExitCode {
         Command::Serve(args) => serve::run(args),
         Command::CheckConfig(args) => check_config::run(args),
         Command::Healthcheck(args) => healthcheck::run(args),
+        Command::Perft(args) => perft::run(&args).map_err(Failure::usage),
+        Command::Simulate(args) => simulate::run(&args).map_err(Failure::usage),
+        Command::Bench(args) => bench::run(args),
         Command::Key(args) => key::run(args),
     };
     let (code, problem) = match done {

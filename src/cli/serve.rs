@@ -51,7 +51,7 @@ async fn serve(config: &Config) -> Result<(), Failure> {
     let listener = TcpListener::bind(config.server.listen).await.map_err(|error| cannot_listen(config.server.listen, &error))?;
     let address = listener.local_addr().map_err(Failure::run)?;
 
-    let sessions = Sessions::new(store.clone(), Arc::new(SystemClock), CACHED_SESSIONS);
+    let sessions = Sessions::new(store.clone(), Arc::new(SystemClock::default()), CACHED_SESSIONS);
     let compute = Compute::new(config.server.worker_threads());
     let access = match config.auth.mode {
         AuthMode::Open => Access::open(),

@@ -1,7 +1,7 @@
 //! The configuration: its settings, their defaults, and where they are read from.
 
 mod auth;
-mod duration;
+pub(crate) mod duration;
 mod fault;
 mod load;
 mod sources;

@@ -1,9 +1,13 @@
 //! Making sessions.
 
+use super::error::join;
+use super::live::Live;
 use super::request::{digest, request};
 use super::{RequestId, ServiceError, Sessions};
 use crate::game::{Guards, Position, Rules};
-use crate::session::{Created as CreatedEvent, Event, SeatStart, SecretHash, Session, SpectatorPolicy, Spectators, View};
+use crate::session::{
+    ClockSetting, Created as CreatedEvent, Event, SeatStart, SecretHash, Session, SpectatorPolicy, Spectators, View,
+};
 use crate::store::{self, Create, Created, Head, Request};
 use std::collections::BTreeMap;
 
@@ -20,6 +24,12 @@ pub struct NewSession {
     pub start: Position,
     /// The caller's own marks.
     pub labels: BTreeMap<String, String>,
+    /// The most rounds that are played, at least one.
+    pub rounds: u32,
+    /// How time is limited.
+    pub clock: Option<ClockSetting>,
+    /// The session that this one is the rematch of.
+    pub previous_session_id: Option<String>,
     /// The seats about which something is known.
     pub seats: Vec<SeatStart>,
     /// Who else may watch.
@@ -44,6 +54,9 @@ impl NewSession {
             guards: self.guards.into(),
             position: self.start.to_string(),
             labels: self.labels.clone(),
+            rounds: self.rounds,
+            clock: self.clock,
+            previous_session_id: self.previous_session_id.clone(),
             seats: self.seats.clone(),
             spectators: self.spectators,
         }
@@ -75,32 +88,40 @@ impl Sessions {
         let mut session = Session::new(id.clone(), &created, now).map_err(|error| ServiceError::diverged(&id, &error))?;
         let more = session.end_at_start();
         for event in &more {
-            session.evolve(event, now).map_err(|error| ServiceError::diverged(&id, &error))?;
+            session.evolve(event, now, &mut ()).map_err(|error| ServiceError::diverged(&id, &error))?;
         }
         let bodies: Vec<_> = [first].iter().chain(&more).map(Event::to_json).collect();
         let request = request(&new.request_id, || new.digest());
         let create = Create { head: head(&session), events: bodies, request: request.clone() };
+        // Held until the outcome is known, so that what is kept in it then is not older than what the store has.
+        let slot = self.slots.get(&id);
+        let mut slot = slot.lock().await;
         // In a task of its own: a caller that goes away must not leave a half-done call behind.
         let store = self.store.clone();
         let outcome = tokio::spawn(async move { store.create(create).await });
-        match outcome.await.map_err(|_| ServiceError::Stopping)?? {
-            Created::Done => Ok(Made { session, replayed: false }),
-            Created::IdTaken => Err(ServiceError::IdTaken),
+        match join(outcome.await)?? {
+            Created::Done => {
+                if more.is_empty() {
+                    *slot = Some(Live::new(session.clone(), request.as_ref()));
+                }
+                Ok(Made { session, replayed: false })
+            }
+            Created::IdTaken => Err(ServiceError::IdTaken { session_id: id }),
             Created::Repeated(creation) => self.made_before(creation, request).await,
         }
     }
 
     async fn made_before(&self, creation: store::Creation, request: Option<Request>) -> Result<Made, ServiceError> {
         if request.is_none_or(|request| request.digest != creation.request.digest) {
-            return Err(ServiceError::RequestIdReused);
+            return Err(ServiceError::RequestIdReused { request_id: creation.request.id });
         }
         if creation.deleted {
-            return Err(ServiceError::NotFound);
+            return Err(ServiceError::not_found(&creation.session_id));
         }
         let mut session = self.load(&creation.session_id, 1).await?.session;
         for event in session.end_at_start() {
             let time = session.created();
-            session.evolve(&event, time).map_err(|error| ServiceError::diverged(&creation.session_id, &error))?;
+            session.evolve(&event, time, &mut ()).map_err(|error| ServiceError::diverged(&creation.session_id, &error))?;
         }
         Ok(Made { session, replayed: true })
     }

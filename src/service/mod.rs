@@ -1,7 +1,7 @@
 //! Running sessions: commands are decided, stored, and only then answered.
 //!
 //! A reply means that its events are durable. Between a decision and its events' durability nobody else may decide on the same
-//! session, so that every session has a [`slot`](live) with a lock. What a slot holds is only a copy: the store alone
+//! session, so that every session has a slot with a lock. What a slot holds is only a copy: the store alone
 //! says what happened, and an append that finds another version there makes the slot read again.
 
 mod clock;
@@ -11,6 +11,7 @@ mod create;
 mod error;
 mod live;
 mod reads;
+mod rematch;
 mod request;
 mod secret;
 
@@ -23,6 +24,7 @@ pub use reads::{EventRecord, Events, Listed, Page, Place};
 pub use request::RequestId;
 pub use secret::{Secret, Token, is_operator_name, read_join_code};
 
+use crate::session::Micros;
 use crate::store::Store;
 use live::Slots;
 use std::sync::Arc;
@@ -40,5 +42,11 @@ impl Sessions {
     #[must_use]
     pub fn new(store: Arc<dyn Store>, clock: Arc<dyn Clock>, cached: usize) -> Sessions {
         Sessions { store, clock, slots: Arc::new(Slots::new(cached)) }
+    }
+
+    /// The server's time.
+    #[must_use]
+    pub fn now(&self) -> Micros {
+        self.clock.now()
     }
 }

@@ -1,9 +1,9 @@
 //! Reading sessions: as they were, event by event, and in lists.
 
-use super::commands::watch;
 use super::create::PUBLIC;
 use super::live::read_event;
 use super::{ServiceError, Sessions};
+use crate::game::Position;
 use crate::game::observer::Step;
 use crate::session::{Event, Micros, Session, State, View};
 use crate::store::{Head, Query};
@@ -62,8 +62,8 @@ pub struct Place {
 /// Sessions of a list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Listed {
-    /// What the store knows of them, and what they show.
-    pub sessions: Vec<(Head, View)>,
+    /// What the store knows of them, what they show, and their positions.
+    pub sessions: Vec<(Head, View, Position)>,
     /// The place of the last one, if more may follow.
     pub next: Option<Place>,
 }
@@ -84,8 +84,8 @@ impl Sessions {
     /// # Errors
     /// [`ServiceError::NotFound`], [`ServiceError::VersionAhead`], or the store's.
     pub async fn events(&self, session_id: &str, after: u32, limit: usize, want_steps: bool) -> Result<Events, ServiceError> {
-        let stored = self.store.read(session_id, after, limit).await?.ok_or(ServiceError::NotFound)?;
-        let version = self.store.head(session_id).await?.ok_or(ServiceError::NotFound)?.version;
+        let stored = self.store.read(session_id, after, limit).await?.ok_or_else(|| ServiceError::not_found(session_id))?;
+        let version = self.store.head(session_id).await?.ok_or_else(|| ServiceError::not_found(session_id))?.version;
         if after > version {
             return Err(ServiceError::VersionAhead { asked: after, current: version });
         }
@@ -128,7 +128,8 @@ impl Sessions {
         let sessions = heads.into_iter().map(|mut head| {
             head.labels.remove(PUBLIC);
             let view = View::from_json(&head.summary).map_err(|why| ServiceError::damaged(&head.session_id, why))?;
-            Ok((head, view))
+            let position = view.read_position(&head.game).map_err(|why| ServiceError::damaged(&head.session_id, why))?;
+            Ok((head, view, position))
         });
         Ok(Listed { sessions: sessions.collect::<Result<_, ServiceError>>()?, next: last.filter(|_| more) })
     }
@@ -147,10 +148,7 @@ fn step(
         (None, Event::Created(created)) => Session::new(session_id.to_owned(), created, time).map_err(diverged),
         (None, _) => Err(ServiceError::damaged(session_id, "its first event does not make it")),
         (Some(mut session), _) => {
-            // Taken in first, so that what the rules now forbid is an error and not a panic.
-            let before = session.clone();
-            session.evolve(event, time).map_err(diverged)?;
-            watch(&before, std::slice::from_ref(event), steps);
+            session.evolve(event, time, steps).map_err(diverged)?;
             Ok(session)
         }
     }

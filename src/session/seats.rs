@@ -168,6 +168,16 @@ impl Seats {
         }
     }
 
+    /// The same players, each in the other's seat, as a rematch begins. Tokens are each of one session: none is taken along.
+    #[must_use]
+    pub fn swapped(&self) -> Vec<SeatStart> {
+        let seat_of = |seat: Seat| {
+            let player = self.of(seat.other()).player().cloned()?;
+            Some(SeatStart { seat, player: Some(player), token: None, join_code: None })
+        };
+        Seat::BOTH.into_iter().filter_map(seat_of).collect()
+    }
+
     fn by_join_code(&self, hash: &SecretHash) -> Option<Seat> {
         Seat::BOTH.into_iter().find(|&seat| self.0[seat].join_code.as_ref() == Some(hash))
     }

@@ -4,7 +4,7 @@
 //! [`sight`](super::sight).
 
 use super::reason::Reason;
-use super::refuse::{Refused, status};
+use super::refuse::Refused;
 use crate::game::Seat;
 use crate::service::{ServiceError, Sessions, Token};
 use crate::session::{Credential, SecretHash};
@@ -40,9 +40,11 @@ pub const METHODS: &[(&str, Who)] = &[
     ("/mancala.v1.RulesService/ListReasons", Who::Anyone),
     ("/mancala.v1.RulesService/PlayoutPositions", Who::Operator),
     ("/mancala.v1.RulesService/StepPositions", Who::Operator),
+    ("/mancala.v1.SessionService/AnswerProposal", Who::Player),
     ("/mancala.v1.SessionService/ApplyMove", Who::Player),
     ("/mancala.v1.SessionService/CheckMove", Who::Viewer),
     ("/mancala.v1.SessionService/ClaimSeat", Who::Claimer),
+    ("/mancala.v1.SessionService/ClaimTimeout", Who::Player),
     ("/mancala.v1.SessionService/CreateSession", Who::Operator),
     ("/mancala.v1.SessionService/DeleteSession", Who::Operator),
     ("/mancala.v1.SessionService/GetSession", Who::Viewer),
@@ -50,10 +52,12 @@ pub const METHODS: &[(&str, Who)] = &[
     ("/mancala.v1.SessionService/ListLegalMoves", Who::Viewer),
     // Whoever is no operator is shown the sessions that are public.
     ("/mancala.v1.SessionService/ListSessions", Who::Viewer),
+    ("/mancala.v1.SessionService/Propose", Who::Player),
     ("/mancala.v1.SessionService/Resign", Who::Player),
     ("/mancala.v1.SessionService/RevokeSeatToken", Who::Player),
     ("/mancala.v1.SessionService/RotateSeatToken", Who::Player),
     ("/mancala.v1.SessionService/SampleMoves", Who::Viewer),
+    ("/mancala.v1.SessionService/WithdrawProposal", Who::Player),
 ];
 
 /// Who makes a call, as far as it was shown.
@@ -150,8 +154,8 @@ impl Tokens {
                 let credential = Credential::Token { seat, hash };
                 match self.sessions.look(&session_id, |session| session.seats().accept(&credential)).await {
                     Ok(accepted) => accepted.then_some(Caller::Seat { session_id, seat, hash }),
-                    Err(ServiceError::NotFound) => None,
-                    Err(error) => return Err(status(error, &session_id, "")),
+                    Err(ServiceError::NotFound { .. }) => None,
+                    Err(error) => return Err(error.into()),
                 }
             }
         };

@@ -1,10 +1,12 @@
 //! gRPC: the contract of `proto/`, handlers and conversions. The only layer that names generated types.
 //!
-//! A handler reads a request field by field and names all faults at once ([`fields`]), calls the service, and turns what comes
-//! back outwards ([`convert`]). What can go wrong is one table ([`reason`]).
+//! A handler reads a request field by field and names all faults at once (`fields`), calls the service, and turns what comes
+//! back outwards (`convert`). What can go wrong is one table ([`reason`]).
 
 pub mod access;
+mod agreements;
 mod batch;
+mod codec;
 mod complete;
 mod convert;
 mod fields;

@@ -1,5 +1,6 @@
 //! From the errors of the layers below to statuses and refusals.
 
+use super::convert::timestamp;
 use super::proto::Refusal;
 use super::reason::Reason;
 use crate::game::{IllegalMove, Seat, SetUpFault, TextError};
@@ -10,7 +11,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::fmt::Display;
 use std::time::Duration;
 use tonic::Status;
-use tonic_types::{ErrorDetails, StatusExt};
+use tonic_types::{ErrorDetails, FieldViolation, StatusExt};
 
 /// The domain of every reason.
 pub const DOMAIN: &str = "mancala.v1";
@@ -63,7 +64,7 @@ impl Refused {
     }
 
     /// As a status that also names faulty fields.
-    pub fn into_status_with(self, violations: Vec<tonic_types::FieldViolation>) -> Status {
+    pub fn into_status_with(self, violations: Vec<FieldViolation>) -> Status {
         let mut details = self.details();
         details.set_bad_request(violations);
         Status::with_error_details(self.reason.code(), self.message(), details)
@@ -91,6 +92,29 @@ impl From<&Rejection> for Refused {
             Rejection::SeatUnclaimed { seat } => of_seat(Reason::SeatUnclaimed, rejection, *seat),
             Rejection::NothingToRevoke { seat } => of_seat(Reason::NothingToRevoke, rejection, *seat),
             Rejection::JoinCodeUnknown => Refused::plain(Reason::JoinCodeWrong),
+            Rejection::TimeNotOut { to_act, deadline } => {
+                let deadline = deadline.map_or_else(|| "none".to_owned(), |deadline| timestamp(deadline).to_string());
+                Refused::new(Reason::TimeNotOut, rejection, vec![("to_act", to_act.to_string()), ("deadline", deadline)])
+            }
+            Rejection::ProposalOpen { kind, by } => {
+                let facts = vec![("kind", kind.name().to_owned()), ("by", by.to_string())];
+                Refused::new(Reason::ProposalOpen, rejection, facts)
+            }
+            Rejection::ProposalTooSoon { kind, seat } => {
+                let facts = vec![("kind", kind.name().to_owned()), ("seat", seat.to_string())];
+                Refused::new(Reason::ProposalTooSoon, rejection, facts)
+            }
+            Rejection::ProposalImpossible { kind, why } => {
+                let facts = vec![("kind", kind.name().to_owned()), ("why", (*why).to_owned())];
+                Refused::new(Reason::ProposalImpossible, rejection, facts)
+            }
+            Rejection::ProposalNotFound { kind } => {
+                Refused::new(Reason::ProposalNotFound, rejection, vec![("kind", kind.name().to_owned())])
+            }
+            Rejection::ProposalOfOther { kind, by } => {
+                let facts = vec![("kind", kind.name().to_owned()), ("by", by.to_string())];
+                Refused::new(Reason::ProposalOfOther, rejection, facts)
+            }
         }
     }
 }
@@ -132,36 +156,43 @@ impl Display for PositionError {
     }
 }
 
-/// Makes statuses of the service's errors for a call about one session and one request.
-pub fn status(error: ServiceError, session_id: &str, request_id: &str) -> Status {
-    let session = || vec![("session_id", session_id.to_owned())];
-    let refused = match &error {
-        ServiceError::NotFound => Refused::new(Reason::SessionNotFound, &error, session()),
-        ServiceError::VersionAhead { asked, current } => {
-            let facts = vec![("asked_version", asked.to_string()), ("current_version", current.to_string())];
-            Refused::new(Reason::VersionAhead, &error, facts)
+impl From<&ServiceError> for Refused {
+    fn from(error: &ServiceError) -> Refused {
+        let session = |id: &String| vec![("session_id", id.clone())];
+        match error {
+            // Whoever came this far had a token: what join codes are told is their handler's affair.
+            ServiceError::NotAdmitted => Refused::plain(Reason::TokenInvalid),
+            ServiceError::NotFound { session_id } => Refused::new(Reason::SessionNotFound, error, session(session_id)),
+            ServiceError::VersionAhead { asked, current } => {
+                let facts = vec![("asked_version", asked.to_string()), ("current_version", current.to_string())];
+                Refused::new(Reason::VersionAhead, error, facts)
+            }
+            ServiceError::IdTaken { session_id } => Refused::new(Reason::SessionIdTaken, error, session(session_id)),
+            ServiceError::RequestIdReused { request_id } => {
+                Refused::new(Reason::RequestIdReused, error, vec![("request_id", request_id.clone())])
+            }
+            ServiceError::StaleVersion { expected, current } => {
+                let facts = vec![("expected_version", expected.to_string()), ("current_version", current.to_string())];
+                Refused::new(Reason::StaleVersion, error, facts)
+            }
+            ServiceError::Rejected(rejection) => rejection.into(),
+            ServiceError::Store(store) => store_failure(store),
+            ServiceError::Damaged { session_id, .. } => {
+                tracing::error!(%error, "damaged session");
+                Refused::new(Reason::SessionDamaged, Reason::SessionDamaged.description(), session(session_id))
+            }
+            ServiceError::Contended => Refused::plain(Reason::Contended),
+            ServiceError::Busy => Refused::plain(Reason::Busy),
+            ServiceError::Stopping => Refused::plain(Reason::Stopping),
         }
-        ServiceError::IdTaken => Refused::new(Reason::SessionIdTaken, &error, session()),
-        ServiceError::RequestIdReused => {
-            Refused::new(Reason::RequestIdReused, &error, vec![("request_id", request_id.to_owned())])
-        }
-        // Whoever came this far had a token: what join codes are told is their handler's affair.
-        ServiceError::NotAdmitted => Refused::plain(Reason::TokenInvalid),
-        ServiceError::StaleVersion { expected, current } => {
-            let facts = vec![("expected_version", expected.to_string()), ("current_version", current.to_string())];
-            Refused::new(Reason::StaleVersion, &error, facts)
-        }
-        ServiceError::Rejected(rejection) => rejection.into(),
-        ServiceError::Store(store) => store_failure(store),
-        ServiceError::Damaged { .. } => {
-            tracing::error!(%error, "damaged session");
-            Refused::new(Reason::SessionDamaged, Reason::SessionDamaged.description(), session())
-        }
-        ServiceError::Contended => Refused::plain(Reason::Contended),
-        ServiceError::Busy => Refused::plain(Reason::Busy),
-        ServiceError::Stopping => Refused::plain(Reason::Stopping),
-    };
-    refused.into_status()
+    }
+}
+
+/// So that a handler can pass on what the service says.
+impl From<ServiceError> for Status {
+    fn from(error: ServiceError) -> Status {
+        Refused::from(&error).into_status()
+    }
 }
 
 /// The cause goes to the log and not to the caller: it may name files.

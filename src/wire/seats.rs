@@ -6,8 +6,8 @@ use super::convert::{seat_in, seat_out};
 use super::fields::Fields;
 use super::proto;
 use super::reason::Reason;
-use super::refuse::{Refused, status};
-use super::session_service::{change, names};
+use super::refuse::Refused;
+use super::session_service::{change, note};
 use crate::game::Seat;
 use crate::service::{Secret, ServiceError, Target, read_join_code};
 use crate::session::{
@@ -121,18 +121,18 @@ impl SessionHandlers {
             None => seat_that_must_be_given(&mut fields, "seat", seat),
         };
         let player = player_in(&mut fields, "", player, display_name);
-        let change = change(&mut fields, session_id, expected_version, request_id)?;
+        let change = change(&mut fields, session_id, expected_version, request_id);
+        let change = fields.done(Some(change))?;
+        note(&change.session_id);
         let id = change.session_id.clone();
         let (credential, by) = match (code.flatten(), seat, &caller) {
             (Some(hash), seat, _) => (Credential::JoinCode { seat, hash }, Claimant::JoinCode(hash)),
             (None, Some(seat), Caller::Trusted) => (Credential::Trusted, Claimant::Trusted(seat)),
             (None, ..) => return Err(self.join_code_wrong(&caller, &id).await),
         };
-        let target = change.with(credential);
-        let (_, request_id) = names(&target);
-        let given = match self.give(target, |token| SeatCommand::Claim { by, player, token }).await {
+        let given = match self.give(change.with(credential), |token| SeatCommand::Claim { by, player, token }).await {
             Err(ServiceError::NotAdmitted) => return Err(self.join_code_wrong(&caller, &id).await),
-            given => given.map_err(|error| status(error, &id, &request_id))?,
+            given => given?,
         };
         let Given { version, seat, token, replayed } = given;
         Ok(Response::new(proto::ClaimSeatResponse { version, seat: seat_out(seat), token, replayed }))
@@ -152,12 +152,11 @@ impl SessionHandlers {
         let proto::RotateSeatTokenRequest { session_id, seat, expected_version, request_id } = request;
         let mut fields = Fields::new();
         let seat = own_or_given(&mut fields, &caller, seat);
-        let change = change(&mut fields, session_id, expected_version, request_id)?;
+        let change = change(&mut fields, session_id, expected_version, request_id);
+        let change = fields.done(Some(change))?;
         let (target, seat) = self.act_as(&caller, change, seat).await?;
         let seat = seat.expect("whoever has no seat must name one");
-        let (id, request_id) = names(&target);
-        let given = self.give(target, |token| SeatCommand::Rotate { seat, token }).await;
-        let Given { version, token, replayed, .. } = given.map_err(|error| status(error, &id, &request_id))?;
+        let Given { version, token, replayed, .. } = self.give(target, |token| SeatCommand::Rotate { seat, token }).await?;
         Ok(Response::new(proto::RotateSeatTokenResponse { version, token, replayed }))
     }
 
@@ -169,13 +168,12 @@ impl SessionHandlers {
         let proto::RevokeSeatTokenRequest { session_id, seat, expected_version, request_id } = request;
         let mut fields = Fields::new();
         let seat = own_or_given(&mut fields, &caller, seat);
-        let change = change(&mut fields, session_id, expected_version, request_id)?;
+        let change = change(&mut fields, session_id, expected_version, request_id);
+        let change = fields.done(Some(change))?;
         let (target, seat) = self.act_as(&caller, change, seat).await?;
         let seat = seat.expect("whoever has no seat must name one");
-        let (id, request_id) = names(&target);
         let command = Command::Seat(SeatCommand::Revoke { seat });
-        let applied = self.sessions.apply(target, command, false, Session::version).await;
-        let applied = applied.map_err(|error| status(error, &id, &request_id))?;
+        let applied = self.sessions.apply(target, command, false, Session::version).await?;
         Ok(Response::new(proto::RevokeSeatTokenResponse { version: applied.after, replayed: applied.replayed }))
     }
 

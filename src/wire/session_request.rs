@@ -1,20 +1,31 @@
 //! CreateSession and ListSessions, inwards.
 
-use super::convert::{game_in, position_in, state_in};
+use super::convert::{clock_in, game_in, position_in, state_in};
 use super::fields::Fields;
 use super::page_token;
 use super::proto;
 use super::seats::{Issued, seats_in, spectators_in};
 use crate::game::{Game, Guards, Position, Rules};
 use crate::service::{NewSession, Page};
-use crate::session::{check_labels, check_session_id};
+use crate::session::{MAX_ROUNDS, check_labels, check_session_id};
 use std::collections::BTreeMap;
 use tonic::Status;
 
 /// The session that a request asks for, and the secrets that its seats are given.
 pub fn new_session(request: proto::CreateSessionRequest) -> Result<(NewSession, Issued), Status> {
-    let proto::CreateSessionRequest { game, options, guards, position, session_id, labels, request_id, seats, spectators } =
-        request;
+    let proto::CreateSessionRequest {
+        game,
+        options,
+        guards,
+        position,
+        session_id,
+        labels,
+        request_id,
+        rounds,
+        clock,
+        seats,
+        spectators,
+    } = request;
     let mut fields = Fields::new();
     let game = fields.take("game", game_in(&game));
     let rules = game.and_then(|game| rules_in(&mut fields, game, &options));
@@ -28,16 +39,20 @@ pub fn new_session(request: proto::CreateSessionRequest) -> Result<(NewSession, 
         faults.into_iter().for_each(|fault| fields.fault("labels", fault));
     }
     let request_id = fields.request_id(request_id);
+    let rounds = fields.count("rounds", rounds, MAX_ROUNDS, 1);
+    let clock = fields.take("clock", clock_in(clock)).flatten();
     let (seats, issued) = seats_in(&mut fields, seats);
     let spectators = spectators_in(&mut fields, spectators);
-    fields.check()?;
-    let (Some(rules), Some(start)) = (rules, start) else { unreachable!("without them there are faults") };
+    let (rules, start) = fields.done(rules.zip(start))?;
     let new = NewSession {
         session_id: Some(session_id).filter(|id| !id.is_empty()),
         rules,
         guards: guards_in(rules.game(), guards),
         start,
         labels,
+        rounds,
+        clock,
+        previous_session_id: None,
         seats,
         spectators,
         request_id,
@@ -92,6 +107,5 @@ pub fn page(request: proto::ListSessionsRequest, public: bool) -> Result<Page, S
             fields.fault("page_token", page_token::FAULT);
         }
     }
-    fields.check()?;
-    Ok(page)
+    fields.done(Some(page))
 }

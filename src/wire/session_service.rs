@@ -1,20 +1,20 @@
 //! SessionService.
 
 use super::access::Caller;
-use super::convert::{event, family, move_in, move_out, phase, seat_in, session as session_out, steps};
+use super::convert::{event, family, move_in, move_out, phase, seat_in, session as session_out, steps, timestamp};
 use super::fields::Fields;
-use super::page_token;
 use super::proto::session_service_server::SessionService;
 use super::proto::{self, Phase};
-use super::refuse::status;
-use super::session_answer::{After, check, ends, played, to_act};
+use super::session_answer::{After, check, ends, next_round, played, to_act};
 use super::session_request::{new_session, page};
 use super::sight::Change;
+use super::{agreements, page_token};
 use crate::game::MoveList;
 use crate::random::SeededDice;
-use crate::service::{ServiceError, Sessions, Target};
+use crate::service::{ServiceError, Sessions};
 use crate::session::{Command, Credential, Session};
 use prost::Message;
+use prost_types::Timestamp;
 use tonic::{Request, Response, Status};
 use tracing::Span;
 
@@ -46,13 +46,12 @@ impl SessionService for SessionHandlers {
         request: Request<proto::CreateSessionRequest>,
     ) -> Result<Response<proto::CreateSessionResponse>, Status> {
         let (new, issued) = new_session(request.into_inner())?;
-        let id = new.session_id.clone().unwrap_or_default();
-        let request_id = new.request_id.clone().unwrap_or_default();
-        let made = self.sessions.create(new).await.map_err(|error| status(error, &id, &request_id))?;
+        let made = self.sessions.create(new).await?;
         note(made.session.id());
         let session = Some(session_out(&made.session));
+        let server_time = Some(timestamp(made.session.updated()));
         let secrets = if made.replayed { Vec::new() } else { issued.show(made.session.id()) };
-        Ok(Response::new(proto::CreateSessionResponse { session, replayed: made.replayed, secrets }))
+        Ok(Response::new(proto::CreateSessionResponse { session, replayed: made.replayed, server_time, secrets }))
     }
 
     async fn get_session(
@@ -66,15 +65,14 @@ impl SessionService for SessionHandlers {
         if version == Some(0) {
             fields.fault("version", "1 or more; leave it out for the session as it is now");
         }
-        fields.check()?;
+        let id = fields.done(Some(id))?;
         note(&id);
         let session = match (version, self.sight(&caller, &id).await?) {
-            (None, None) => self.sessions.look(&id, session_out).await,
-            (Some(asked), Some(current)) if asked > current => Err(ServiceError::VersionAhead { asked, current }),
-            (Some(version), _) | (None, Some(version)) => self.sessions.look_at(&id, version, session_out).await,
+            (None, None) => self.sessions.look(&id, session_out).await?,
+            (Some(asked), Some(current)) if asked > current => return Err(ServiceError::VersionAhead { asked, current }.into()),
+            (Some(version), _) | (None, Some(version)) => self.sessions.look_at(&id, version, session_out).await?,
         };
-        let session = Some(session.map_err(|error| status(error, &id, ""))?);
-        Ok(Response::new(proto::GetSessionResponse { session }))
+        Ok(Response::new(proto::GetSessionResponse { session: Some(session), server_time: self.time() }))
     }
 
     async fn list_sessions(
@@ -83,10 +81,10 @@ impl SessionService for SessionHandlers {
     ) -> Result<Response<proto::ListSessionsResponse>, Status> {
         let caller = Caller::of(&request);
         let page = page(request.into_inner(), caller != Caller::Trusted)?;
-        let listed = self.sessions.list(page.clone()).await.map_err(|error| status(error, "", ""))?;
+        let listed = self.sessions.list(page.clone()).await?;
         let mut sessions = Vec::with_capacity(listed.sessions.len());
-        for (head, view) in listed.sessions {
-            sessions.extend(self.listed_as(&caller, head, view).await?);
+        for session in listed.sessions {
+            sessions.extend(self.listed_as(&caller, session).await?);
         }
         Ok(Response::new(proto::ListSessionsResponse {
             sessions,
@@ -99,9 +97,11 @@ impl SessionService for SessionHandlers {
         request: Request<proto::DeleteSessionRequest>,
     ) -> Result<Response<proto::DeleteSessionResponse>, Status> {
         let proto::DeleteSessionRequest { session_id, expected_version, request_id } = request.into_inner();
-        let target = change(&mut Fields::new(), session_id, expected_version, request_id)?.with(Credential::Trusted);
-        let (id, request_id) = names(&target);
-        self.sessions.delete(target).await.map_err(|error| status(error, &id, &request_id))?;
+        let mut fields = Fields::new();
+        let change = change(&mut fields, session_id, expected_version, request_id);
+        let change = fields.done(Some(change))?;
+        note(&change.session_id);
+        self.sessions.delete(change.with(Credential::Trusted)).await?;
         Ok(Response::new(proto::DeleteSessionResponse {}))
     }
 
@@ -113,8 +113,7 @@ impl SessionService for SessionHandlers {
         let proto::ListLegalMovesRequest { session_id } = request.into_inner();
         let mut fields = Fields::new();
         let id = fields.session_id(session_id);
-        fields.check()?;
-        self.look(&caller, &id, |session| {
+        self.look(&caller, &fields.done(Some(id))?, |session| {
             let position = session.position();
             let open = session.result().is_none();
             let moves = if open { session.rules().legal_moves(position) } else { MoveList::new() };
@@ -125,6 +124,7 @@ impl SessionService for SessionHandlers {
                 phase: if open { phase(position.phase()) } else { Phase::Over }.into(),
                 moves: moves.into_iter().map(|mv| move_out(mv, position.to_act())).collect(),
                 redistributions: redistributions.map(|it| family(position, &it)),
+                server_time: self.time(),
             }
         })
         .await
@@ -139,8 +139,7 @@ impl SessionService for SessionHandlers {
         let mut fields = Fields::new();
         let count = fields.count("count", count, MAX_SAMPLES, 1);
         let id = fields.session_id(session_id);
-        fields.check()?;
-        self.look(&caller, &id, |session| {
+        self.look(&caller, &fields.done(Some(id))?, |session| {
             let mut dice = SeededDice::new(seed.into());
             let position = session.position();
             let count = if session.result().is_none() { count } else { 0 };
@@ -158,10 +157,9 @@ impl SessionService for SessionHandlers {
         let id = fields.session_id(session_id);
         let seat = fields.take("seat", seat_in(seat));
         let mv = move_in(&mut fields, r#move);
-        fields.check()?;
-        let (Some(seat), Some(mv)) = (seat, mv) else { unreachable!("without them there are faults") };
+        let (seat, mv) = fields.done(seat.zip(mv))?;
         let seat = seat.or(caller.seat_in(&id));
-        self.look(&caller, &id, |session| check(session, &Command::Play { seat, mv }, include_steps)).await
+        self.look(&caller, &id, |session| check(session, &Command::Play { seat, mv }, self.sessions.now(), include_steps)).await
     }
 
     async fn apply_move(&self, request: Request<proto::ApplyMoveRequest>) -> Result<Response<proto::ApplyMoveResponse>, Status> {
@@ -169,15 +167,14 @@ impl SessionService for SessionHandlers {
         let proto::ApplyMoveRequest { session_id, r#move, seat, expected_version, request_id, include_position, include_steps } =
             request.into_inner();
         let mut fields = Fields::new();
-        let seat = fields.take("seat", seat_in(seat)).flatten();
+        let seat = fields.take("seat", seat_in(seat));
         let mv = move_in(&mut fields, r#move);
-        let change = change(&mut fields, session_id, expected_version, request_id)?;
-        let Some(mv) = mv else { unreachable!("without it there are faults") };
+        let change = change(&mut fields, session_id, expected_version, request_id);
+        let (seat, mv) = fields.done(seat.zip(mv))?;
+        note(&change.session_id);
         let (target, seat) = self.act_as(&caller, change, seat).await?;
-        let (id, request_id) = names(&target);
         let look = move |session: &Session| After::of(session, include_position);
-        let applied = self.sessions.apply(target, Command::Play { seat, mv }, include_steps, look).await;
-        let applied = applied.map_err(|error| status(error, &id, &request_id))?;
+        let applied = self.sessions.apply(target, Command::Play { seat, mv }, include_steps, look).await?;
         let (captured, endless) = played(&applied.events);
         let (round_result, match_result) = ends(&applied.events);
         Ok(Response::new(proto::ApplyMoveResponse {
@@ -191,6 +188,9 @@ impl SessionService for SessionHandlers {
             replayed: applied.replayed,
             full_position: applied.after.full_position,
             steps: steps(&applied.steps),
+            server_time: applied.after.time,
+            clock: applied.after.clock,
+            next_round: next_round(&applied.events),
         }))
     }
 
@@ -198,20 +198,46 @@ impl SessionService for SessionHandlers {
         let caller = Caller::of(&request);
         let proto::ResignRequest { session_id, seat, r#match: whole_match, expected_version, request_id } = request.into_inner();
         let mut fields = Fields::new();
-        let seat = fields.take("seat", seat_in(seat)).flatten();
-        let change = change(&mut fields, session_id, expected_version, request_id)?;
+        let seat = fields.take("seat", seat_in(seat));
+        let change = change(&mut fields, session_id, expected_version, request_id);
+        let seat = fields.done(seat)?;
+        note(&change.session_id);
         let (target, seat) = self.act_as(&caller, change, seat).await?;
-        let (id, request_id) = names(&target);
         let command = Command::Resign { seat, whole_match };
-        let applied = self.sessions.apply(target, command, false, Session::version).await;
-        let applied = applied.map_err(|error| status(error, &id, &request_id))?;
+        let applied = self.sessions.apply(target, command, false, |session| After::of(session, false)).await?;
         let (round_result, match_result) = ends(&applied.events);
         Ok(Response::new(proto::ResignResponse {
-            version: applied.after,
+            version: applied.after.version,
             round_result,
             match_result,
             replayed: applied.replayed,
+            server_time: applied.after.time,
         }))
+    }
+
+    async fn propose(&self, request: Request<proto::ProposeRequest>) -> Result<Response<proto::ProposeResponse>, Status> {
+        agreements::propose(self, &Caller::of(&request), request.into_inner()).await.map(Response::new)
+    }
+
+    async fn answer_proposal(
+        &self,
+        request: Request<proto::AnswerProposalRequest>,
+    ) -> Result<Response<proto::AnswerProposalResponse>, Status> {
+        agreements::answer(self, &Caller::of(&request), request.into_inner()).await.map(Response::new)
+    }
+
+    async fn withdraw_proposal(
+        &self,
+        request: Request<proto::WithdrawProposalRequest>,
+    ) -> Result<Response<proto::WithdrawProposalResponse>, Status> {
+        agreements::withdraw(self, &Caller::of(&request), request.into_inner()).await.map(Response::new)
+    }
+
+    async fn claim_timeout(
+        &self,
+        request: Request<proto::ClaimTimeoutRequest>,
+    ) -> Result<Response<proto::ClaimTimeoutResponse>, Status> {
+        agreements::claim_timeout(self, &Caller::of(&request), request.into_inner()).await.map(Response::new)
     }
 
     async fn list_events(
@@ -223,27 +249,21 @@ impl SessionService for SessionHandlers {
         let mut fields = Fields::new();
         let limit = fields.count("page_size", page_size, MAX_EVENTS, 100) as usize;
         let id = fields.session_id(session_id);
-        fields.check()?;
+        let id = fields.done(Some(id))?;
         note(&id);
         let seen = self.sight(&caller, &id).await?;
-        let read = match seen {
-            Some(current) if after_version > current => Err(ServiceError::VersionAhead { asked: after_version, current }),
-            Some(current) => {
-                let limit = limit.min((current - after_version) as usize);
-                self.sessions.events(&id, after_version, limit, include_steps).await
+        let limit = match seen {
+            Some(current) if after_version > current => {
+                return Err(ServiceError::VersionAhead { asked: after_version, current }.into());
             }
-            None => self.sessions.events(&id, after_version, limit, include_steps).await,
+            Some(current) => limit.min((current - after_version) as usize),
+            None => limit,
         };
-        let read = read.map_err(|error| status(error, &id, ""))?;
-        let version = seen.unwrap_or(read.version);
+        let read = self.sessions.events(&id, after_version, limit, include_steps).await?;
         let mut events = Vec::with_capacity(read.events.len());
         let mut bytes = 0;
         for record in read.events {
-            let made = if record.version == 1 {
-                Some(self.sessions.look_at(&id, 1, session_out).await.map_err(|error| status(error, &id, ""))?)
-            } else {
-                None
-            };
+            let made = if record.version == 1 { Some(self.sessions.look_at(&id, 1, session_out).await?) } else { None };
             let event = event(record, made);
             bytes += event.encoded_len();
             if bytes > EVENTS_BYTES && !events.is_empty() {
@@ -251,7 +271,7 @@ impl SessionService for SessionHandlers {
             }
             events.push(event);
         }
-        Ok(Response::new(proto::ListEventsResponse { events, version }))
+        Ok(Response::new(proto::ListEventsResponse { events, version: seen.unwrap_or(read.version), server_time: self.time() }))
     }
 
     async fn claim_seat(&self, request: Request<proto::ClaimSeatRequest>) -> Result<Response<proto::ClaimSeatResponse>, Status> {
@@ -274,6 +294,10 @@ impl SessionService for SessionHandlers {
 }
 
 impl SessionHandlers {
+    fn time(&self) -> Option<Timestamp> {
+        Some(timestamp(self.sessions.now()))
+    }
+
     /// Looks at a session for an answer, as far as the caller may see it.
     async fn look<T>(&self, caller: &Caller, id: &str, look: impl FnOnce(&Session) -> T) -> Result<Response<T>, Status> {
         note(id);
@@ -282,25 +306,11 @@ impl SessionHandlers {
 }
 
 /// Names the session in the call's span.
-fn note(session_id: &str) {
+pub(super) fn note(session_id: &str) {
     Span::current().record("session_id", session_id);
 }
 
-/// Which session a change is for, if the request has no faults.
-pub(super) fn change(
-    fields: &mut Fields,
-    session_id: String,
-    expected_version: Option<u32>,
-    request_id: String,
-) -> Result<Change, Status> {
-    let session_id = fields.session_id(session_id);
-    let request_id = fields.request_id(request_id);
-    fields.check()?;
-    note(&session_id);
-    Ok(Change { session_id, expected_version, request_id })
-}
-
-/// The names that an error of this call bears.
-pub(super) fn names(target: &Target) -> (String, String) {
-    (target.session_id.clone(), target.request_id.clone().unwrap_or_default())
+/// Which session a change is for. Faults are added to `fields`.
+pub(super) fn change(fields: &mut Fields, session_id: String, expected_version: Option<u32>, request_id: String) -> Change {
+    Change { session_id: fields.session_id(session_id), expected_version, request_id: fields.request_id(request_id) }
 }

@@ -5,8 +5,8 @@ use super::access::Caller;
 use super::convert::{listed, session};
 use super::proto;
 use super::reason::Reason;
-use super::refuse::{Refused, status};
-use crate::game::Seat;
+use super::refuse::Refused;
+use crate::game::{Position, Seat};
 use crate::service::{RequestId, ServiceError, Target};
 use crate::session::{Credential, Session, SpectatorPolicy, View};
 use crate::store::Head;
@@ -42,8 +42,8 @@ impl SessionHandlers {
         };
         match self.sessions.look(session_id, policy).await {
             Ok((SpectatorPolicy::Unlisted | SpectatorPolicy::Public, version)) => Ok(version),
-            Ok((SpectatorPolicy::None, _)) => Err(status(ServiceError::NotFound, session_id, "")),
-            Err(error) => Err(status(error, session_id, "")),
+            Ok((SpectatorPolicy::None, _)) => Err(ServiceError::not_found(session_id).into()),
+            Err(error) => Err(error.into()),
         }
     }
 
@@ -53,13 +53,17 @@ impl SessionHandlers {
             None => self.sessions.look(session_id, look).await,
             Some(version) => self.sessions.look_at(session_id, version, look).await,
         };
-        looked.map_err(|error| status(error, session_id, ""))
+        Ok(looked?)
     }
 
     /// A session of a list as a caller may see it; `None` if it has gone meanwhile.
-    pub async fn listed_as(&self, caller: &Caller, head: Head, view: View) -> Result<Option<proto::Session>, Status> {
+    pub async fn listed_as(
+        &self,
+        caller: &Caller,
+        (head, view, position): (Head, View, Position),
+    ) -> Result<Option<proto::Session>, Status> {
         if *caller == Caller::Trusted || view.spectators.delay_plies == 0 {
-            return Ok(Some(listed(head, view)));
+            return Ok(Some(listed(head, view, &position)));
         }
         match self.look_as(caller, &head.session_id, session).await {
             Ok(session) => Ok(Some(session)),
