@@ -62,6 +62,8 @@ const HIDDEN: &str = "SESSION_NOT_FOUND";
 const FOREIGN: &str = "SESSION_NOT_YOURS";
 const OTHERS: &str = "SEAT_NOT_YOURS";
 const NO_CODE: &str = "JOIN_CODE_WRONG";
+const NO_PROPOSAL: &str = "PROPOSAL_NOT_FOUND";
+const NOT_OUT: &str = "TIME_NOT_OUT";
 
 /// Rows that several methods share; the columns are [`KINDS`]. First on sessions that spectators see, then on those they don't.
 type Row = [&'static str; 11];
@@ -75,6 +77,16 @@ const VIEWER: [Row; 2] = [
 const PLAYER: [Row; 2] = [
     [MISSING, MALFORMED, INVALID, INVALID, INVALID, INVALID, INVALID, FOREIGN, OTHERS, OK, OK],
     [MISSING, MALFORMED, INVALID, INVALID, INVALID, INVALID, INVALID, HIDDEN, OTHERS, OK, OK],
+];
+/// As for PLAYER, but what is allowed then fails for want of a proposal.
+const ANSWERER: [Row; 2] = [
+    [MISSING, MALFORMED, INVALID, INVALID, INVALID, INVALID, INVALID, FOREIGN, OTHERS, NO_PROPOSAL, NO_PROPOSAL],
+    [MISSING, MALFORMED, INVALID, INVALID, INVALID, INVALID, INVALID, HIDDEN, OTHERS, NO_PROPOSAL, NO_PROPOSAL],
+];
+/// Either seat may claim, and here neither has a clock.
+const TIMEKEEPER: [Row; 2] = [
+    [MISSING, MALFORMED, INVALID, INVALID, INVALID, INVALID, INVALID, FOREIGN, NOT_OUT, NOT_OUT, NOT_OUT],
+    [MISSING, MALFORMED, INVALID, INVALID, INVALID, INVALID, INVALID, HIDDEN, NOT_OUT, NOT_OUT, NOT_OUT],
 ];
 /// Everybody gets an answer; what is in it is tested with the spectators.
 const LIST: [Row; 2] = [[OK, MALFORMED, INVALID, INVALID, INVALID, INVALID, INVALID, OK, OK, OK, OK]; 2];
@@ -101,6 +113,10 @@ fn south() -> i32 {
 
 fn some_move() -> Option<proto::Move> {
     Some(proto::Move { text: "0".to_owned(), kind: None })
+}
+
+fn draw() -> i32 {
+    proto::ProposalKind::Draw.into()
 }
 
 fn claim(made: &Made, join_code: String) -> Vec<u8> {
@@ -141,6 +157,18 @@ const TABLE: &[(&str, [Row; 2], Ask)] = &[
     }),
     ("SessionService/Resign", PLAYER, |made| {
         proto::ResignRequest { session_id: id(made), seat: south(), ..Default::default() }.encode_to_vec()
+    }),
+    ("SessionService/Propose", PLAYER, |made| {
+        proto::ProposeRequest { session_id: id(made), seat: south(), kind: draw(), ..Default::default() }.encode_to_vec()
+    }),
+    ("SessionService/AnswerProposal", ANSWERER, |made| {
+        proto::AnswerProposalRequest { session_id: id(made), seat: south(), kind: draw(), ..Default::default() }.encode_to_vec()
+    }),
+    ("SessionService/WithdrawProposal", ANSWERER, |made| {
+        proto::WithdrawProposalRequest { session_id: id(made), seat: south(), kind: draw(), ..Default::default() }.encode_to_vec()
+    }),
+    ("SessionService/ClaimTimeout", TIMEKEEPER, |made| {
+        proto::ClaimTimeoutRequest { session_id: id(made), ..Default::default() }.encode_to_vec()
     }),
     ("SessionService/ListEvents", VIEWER, |made| {
         proto::ListEventsRequest { session_id: id(made), ..Default::default() }.encode_to_vec()
