@@ -92,6 +92,11 @@ fn every_setting_is_read_from_the_environment_as_from_a_file() {
     other.server.max_streams = 9;
     other.server.allow_open = true;
     other.store.path = PathBuf::from("/a \"b\"\\c\n\u{7f}é.db");
+    other.retention.finished = Duration::from_secs(720 * 3600);
+    other.retention.aborted = Duration::from_secs(90);
+    other.retention.abandoned = Duration::from_secs(87_600 * 3600);
+    other.retention.notice = Duration::ZERO;
+    other.retention.sweep_every = Duration::from_millis(1);
     other.log.filter = "warn,mancala=debug".to_owned();
     other.log.format = LogFormat::Json;
 
@@ -111,7 +116,7 @@ fn every_setting_is_read_from_the_environment_as_from_a_file() {
         }
     }
     environment.push(("MANCALA_STORE__PATH".into(), other.store.path.clone().into()));
-    assert_eq!(environment.len(), 10);
+    assert_eq!(environment.len(), 15);
     assert_eq!(Config::load(&Sources { environment, ..nothing() }), Ok(other));
 }
 

@@ -1,5 +1,6 @@
 //! Changing sessions: replay by request id first, then the version, then the command itself.
 
+use super::create::players;
 use super::live::{Answered, Live};
 use super::request::{command_digest, digest, request};
 use super::{RequestId, ServiceError, Sessions};
@@ -95,7 +96,12 @@ impl Sessions {
     }
 
     /// Takes events in and stores them. Unless it answers [`Appended::Done`], the slot must be emptied.
-    async fn store_events(&self, live: &mut Live, events: &[Event], request: Option<Request>) -> Result<Appended, ServiceError> {
+    pub(super) async fn store_events(
+        &self,
+        live: &mut Live,
+        events: &[Event],
+        request: Option<Request>,
+    ) -> Result<Appended, ServiceError> {
         let expected_version = live.session.version();
         // A clock that is set back must not turn the order of events round.
         let time = self.clock.now().max(live.session.updated());
@@ -109,6 +115,8 @@ impl Sessions {
             request,
             events: events.iter().map(Event::to_json).collect(),
             state: live.session.state(),
+            players: players(&live.session),
+            expires: live.session.expires(),
             summary: View::of(&live.session).to_json(),
         };
         Ok(self.store.append(append).await?)

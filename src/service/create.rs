@@ -3,8 +3,8 @@
 use super::request::{digest, request};
 use super::{RequestId, ServiceError, Sessions};
 use crate::game::{Guards, Position, Rules};
-use crate::session::{Created as CreatedEvent, Event, Session, View};
-use crate::store::{self, Create, Created, Head, Request};
+use crate::session::{Created as CreatedEvent, Event, Micros, Session, View};
+use crate::store::{Create, Created, Head, Players};
 use std::collections::BTreeMap;
 
 /// A session to make, checked already.
@@ -42,6 +42,18 @@ impl NewSession {
             labels: self.labels.clone(),
         }
     }
+
+    /// The session as it is to be made now, and what is to be stored of it. The request is not in it yet.
+    pub(super) fn prepare(&self, now: Micros) -> Result<(Session, Create), ServiceError> {
+        let created = self.event();
+        let id = self.session_id.clone().unwrap_or_else(|| uuid::Uuid::now_v7().to_string());
+        let mut session = Session::new(id.clone(), &created, now).map_err(|error| ServiceError::diverged(&id, &error))?;
+        let more = session.end_at_start();
+        evolve(&mut session, &more, now)?;
+        let events = std::iter::once(&Event::Created(created)).chain(&more).map(Event::to_json).collect();
+        let create = Create { head: head(&session), events, request: None };
+        Ok((session, create))
+    }
 }
 
 fn creation_digest(session_id: Option<&String>, created: &str) -> [u8; 32] {
@@ -56,42 +68,38 @@ impl Sessions {
     /// [`ServiceError::IdTaken`], [`ServiceError::RequestIdReused`], [`ServiceError::NotFound`] when it was made by the same request
     /// and deleted since, or the store's.
     pub async fn create(&self, new: NewSession) -> Result<Made, ServiceError> {
-        let created = new.event();
-        let id = new.session_id.clone().unwrap_or_else(|| uuid::Uuid::now_v7().to_string());
-        let now = self.clock.now();
-        let first = Event::Created(created.clone());
-        let mut session = Session::new(id.clone(), &created, now).map_err(|error| ServiceError::diverged(&id, &error))?;
-        let more = session.end_at_start();
-        for event in &more {
-            session.evolve(event, now).map_err(|error| ServiceError::diverged(&id, &error))?;
-        }
-        let bodies: Vec<_> = [first].iter().chain(&more).map(Event::to_json).collect();
-        let request = request(&new.request_id, || creation_digest(new.session_id.as_ref(), &bodies[0]));
-        let create = Create { head: head(&session), events: bodies, request: request.clone() };
+        let (session, mut create) = new.prepare(self.clock.now())?;
+        let request = request(&new.request_id, || creation_digest(new.session_id.as_ref(), &create.events[0]));
+        create.request.clone_from(&request);
         // In a task of its own: a caller that goes away must not leave a half-done call behind.
         let store = self.store.clone();
         let outcome = tokio::spawn(async move { store.create(create).await });
         match outcome.await.map_err(|_| ServiceError::Stopping)?? {
             Created::Done => Ok(Made { session, replayed: false }),
             Created::IdTaken => Err(ServiceError::IdTaken),
-            Created::Repeated(creation) => self.made_before(creation, request).await,
+            Created::Repeated(creation) if request.is_none_or(|request| request.digest != creation.request.digest) => {
+                Err(ServiceError::RequestIdReused)
+            }
+            Created::Repeated(creation) if creation.deleted => Err(ServiceError::NotFound),
+            Created::Repeated(creation) => Ok(Made { session: self.as_made(&creation.session_id).await?, replayed: true }),
         }
     }
 
-    async fn made_before(&self, creation: store::Creation, request: Option<Request>) -> Result<Made, ServiceError> {
-        if request.is_none_or(|request| request.digest != creation.request.digest) {
-            return Err(ServiceError::RequestIdReused);
-        }
-        if creation.deleted {
-            return Err(ServiceError::NotFound);
-        }
-        let mut session = self.load(&creation.session_id, 1).await?.session;
-        for event in session.end_at_start() {
-            let time = session.created();
-            session.evolve(&event, time).map_err(|error| ServiceError::diverged(&creation.session_id, &error))?;
-        }
-        Ok(Made { session, replayed: true })
+    /// A session as it was when it was made.
+    pub(super) async fn as_made(&self, session_id: &str) -> Result<Session, ServiceError> {
+        let mut session = self.load(session_id, 1).await?.session;
+        let time = session.created();
+        let more = session.end_at_start();
+        evolve(&mut session, &more, time)?;
+        Ok(session)
     }
+}
+
+fn evolve(session: &mut Session, events: &[Event], time: Micros) -> Result<(), ServiceError> {
+    for event in events {
+        session.evolve(event, time).map_err(|error| ServiceError::diverged(session.id(), &error))?;
+    }
+    Ok(())
 }
 
 /// What the store keeps of a session for lists.
@@ -104,6 +112,13 @@ fn head(session: &Session) -> Head {
         updated: session.updated(),
         state: session.state(),
         version: session.version(),
+        players: players(session),
+        expires: session.expires(),
         summary: View::of(session).to_json(),
     }
+}
+
+/// Who holds the seats, as far as lists are to find sessions by it. Seats have no players yet.
+pub(super) const fn players(_session: &Session) -> Players {
+    [None, None]
 }

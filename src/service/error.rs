@@ -55,6 +55,15 @@ pub enum ServiceError {
     /// The server is stopping, or the call's task was lost.
     #[error("the server is stopping; try again")]
     Stopping,
+    /// Of a batch, these session ids (places in it, from 0) are taken, or were before their sessions were deleted.
+    #[error("session ids of the batch are taken, or were before their sessions were deleted; nothing was made")]
+    IdsTaken(Vec<usize>),
+    /// Of a batch that was made before by the same request, this session has been deleted since.
+    #[error("session {session_id} was made by this request and has been deleted since")]
+    Gone {
+        /// The session.
+        session_id: String,
+    },
 }
 
 impl ServiceError {

@@ -4,9 +4,8 @@ use super::commands::watch;
 use super::live::read_event;
 use super::{ServiceError, Sessions};
 use crate::game::observer::Step;
-use crate::session::{Event, Micros, Session, State, View};
-use crate::store::{Head, Query};
-use std::collections::BTreeMap;
+use crate::session::{Event, Micros, Session, View};
+use crate::store::{Filter, Head, HeadPage, Place, Query};
 
 /// A stored event.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -35,33 +34,23 @@ pub struct Events {
 /// Which sessions to list.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Page {
-    /// Of this game only.
-    pub game: Option<String>,
-    /// In this state only.
-    pub state: Option<State>,
-    /// With all of these labels only.
-    pub labels: BTreeMap<String, String>,
+    /// Those that are like this.
+    pub filter: Filter,
     /// Only those after this place.
     pub after: Option<Place>,
     /// At most so many.
     pub limit: usize,
 }
 
-/// A place in the order of sessions, newest first.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Place {
-    /// When the session there was made.
-    pub created: Micros,
-    /// Its id.
-    pub session_id: String,
-}
+/// What the store knows of a session, and what it shows.
+pub type Shown = (Head, View);
 
 /// Sessions of a list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Listed {
-    /// What the store knows of them, and what they show.
-    pub sessions: Vec<(Head, View)>,
-    /// The place of the last one, if more may follow.
+    /// Newest first.
+    pub sessions: Vec<Shown>,
+    /// Where to go on after, if more may follow, which they may after a short page too.
     pub next: Option<Place>,
 }
 
@@ -105,25 +94,24 @@ impl Sessions {
     /// # Errors
     /// The store's.
     pub async fn list(&self, page: Page) -> Result<Listed, ServiceError> {
-        let limit = page.limit;
-        let query = Query {
-            game: page.game,
-            state: page.state,
-            labels: page.labels,
-            after: page.after.map(|place| (place.created, place.session_id)),
-            // One more, to know whether another page follows.
-            limit: limit + 1,
-        };
-        let mut heads = self.store.list(query).await?;
-        let more = heads.len() > limit;
-        heads.truncate(limit);
-        let last = heads.last().map(|head| Place { created: head.created, session_id: head.session_id.clone() });
-        let sessions = heads.into_iter().map(|head| {
-            let view = View::from_json(&head.summary).map_err(|why| ServiceError::damaged(&head.session_id, why))?;
-            Ok((head, view))
-        });
-        Ok(Listed { sessions: sessions.collect::<Result<_, ServiceError>>()?, next: last.filter(|_| more) })
+        let Page { filter, after, limit } = page;
+        let HeadPage { heads, next } = self.store.list(Query { filter, after, limit }).await?;
+        Ok(Listed { sessions: heads.into_iter().map(shown).collect::<Result<_, _>>()?, next })
     }
+
+    /// Sessions as they stand, each for itself: [`ServiceError::NotFound`], or that what is stored of it makes no sense.
+    ///
+    /// # Errors
+    /// The store's.
+    pub async fn get_all(&self, session_ids: Vec<String>) -> Result<Vec<Result<Shown, ServiceError>>, ServiceError> {
+        let heads = self.store.heads(session_ids).await?;
+        Ok(heads.into_iter().map(|head| shown(head.ok_or(ServiceError::NotFound)?)).collect())
+    }
+}
+
+fn shown(head: Head) -> Result<Shown, ServiceError> {
+    let view = View::from_json(&head.summary).map_err(|why| ServiceError::damaged(&head.session_id, why))?;
+    Ok((head, view))
 }
 
 /// Takes an event in on a session that is replayed for its steps.

@@ -1,6 +1,6 @@
 //! Events, and the JSON that they are stored as.
 
-use super::MatchResult;
+use super::{MatchResult, Micros};
 use crate::game::{Guards, Move, Seat};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -47,6 +47,11 @@ pub enum Event {
     Ended {
         /// How.
         result: MatchResult,
+    },
+    /// The session is to be deleted, unless something else happens to it before.
+    Expiring {
+        /// When.
+        at: Micros,
     },
 }
 
@@ -110,7 +115,7 @@ impl Event {
     pub const fn seat(&self) -> Option<Seat> {
         match self {
             Event::MovePlayed { seat, .. } | Event::Resigned { seat, .. } => Some(*seat),
-            Event::Created(_) | Event::RoundEnded { .. } | Event::Ended { .. } => None,
+            Event::Created(_) | Event::RoundEnded { .. } | Event::Ended { .. } | Event::Expiring { .. } => None,
         }
     }
 }

@@ -17,6 +17,7 @@ pub struct Session {
     round: u32,
     round_results: Vec<MatchResult>,
     result: Option<MatchResult>,
+    expires: Option<Micros>,
 }
 
 /// An event that can't have followed the ones before it: the log is damaged, or the rules have changed since.
@@ -51,6 +52,7 @@ impl Session {
             round: 1,
             round_results: Vec::new(),
             result: None,
+            expires: None,
         })
     }
 
@@ -79,7 +81,10 @@ impl Session {
                 fits(self.result.is_none(), "a second end")?;
                 self.result = Some(*result);
             }
+            Event::Expiring { .. } => {}
         }
+        // Whatever else happens to a session that was to expire keeps it.
+        self.expires = if let Event::Expiring { at } = event { Some(*at) } else { None };
         self.version = version;
         self.updated = time;
         Ok(())
@@ -143,6 +148,12 @@ impl Session {
     #[must_use]
     pub const fn result(&self) -> Option<&MatchResult> {
         self.result.as_ref()
+    }
+
+    /// When it is to be deleted, if that has been announced.
+    #[must_use]
+    pub const fn expires(&self) -> Option<Micros> {
+        self.expires
     }
 
     /// The caller's own marks.

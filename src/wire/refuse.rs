@@ -38,6 +38,12 @@ impl Refused {
         Refused::new(reason, reason.description(), Vec::new())
     }
 
+    /// An answer that would be too large.
+    pub fn reply_too_large() -> Refused {
+        let limit = vec![("limit_bytes", super::MAX_REPLY.to_string())];
+        Refused::new(Reason::ReplyTooLarge, Reason::ReplyTooLarge.description(), limit)
+    }
+
     fn message(&self) -> String {
         format!("{}: {}", self.reason.name(), self.text)
     }
@@ -126,20 +132,25 @@ impl Display for PositionError {
 
 /// Makes statuses of the service's errors for a call about one session and one request.
 pub fn status(error: ServiceError, session_id: &str, request_id: &str) -> Status {
+    refused(&error, session_id, request_id).into_status()
+}
+
+/// What the service's errors are to clients, in a call or an answer about one session and one request.
+pub fn refused(error: &ServiceError, session_id: &str, request_id: &str) -> Refused {
     let session = || vec![("session_id", session_id.to_owned())];
-    let refused = match &error {
-        ServiceError::NotFound => Refused::new(Reason::SessionNotFound, &error, session()),
+    match error {
+        ServiceError::NotFound | ServiceError::Gone { .. } => Refused::new(Reason::SessionNotFound, error, session()),
         ServiceError::VersionAhead { asked, current } => {
             let facts = vec![("asked_version", asked.to_string()), ("current_version", current.to_string())];
-            Refused::new(Reason::VersionAhead, &error, facts)
+            Refused::new(Reason::VersionAhead, error, facts)
         }
-        ServiceError::IdTaken => Refused::new(Reason::SessionIdTaken, &error, session()),
+        ServiceError::IdTaken | ServiceError::IdsTaken(_) => Refused::new(Reason::SessionIdTaken, error, session()),
         ServiceError::RequestIdReused => {
-            Refused::new(Reason::RequestIdReused, &error, vec![("request_id", request_id.to_owned())])
+            Refused::new(Reason::RequestIdReused, error, vec![("request_id", request_id.to_owned())])
         }
         ServiceError::StaleVersion { expected, current } => {
             let facts = vec![("expected_version", expected.to_string()), ("current_version", current.to_string())];
-            Refused::new(Reason::StaleVersion, &error, facts)
+            Refused::new(Reason::StaleVersion, error, facts)
         }
         ServiceError::Rejected(rejection) => rejection.into(),
         ServiceError::Store(store) => store_failure(store),
@@ -150,8 +161,7 @@ pub fn status(error: ServiceError, session_id: &str, request_id: &str) -> Status
         ServiceError::Contended => Refused::plain(Reason::Contended),
         ServiceError::Busy => Refused::plain(Reason::Busy),
         ServiceError::Stopping => Refused::plain(Reason::Stopping),
-    };
-    refused.into_status()
+    }
 }
 
 /// The cause goes to the log and not to the caller: it may name files.

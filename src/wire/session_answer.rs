@@ -46,7 +46,7 @@ pub fn ends(events: &[Event]) -> (Option<proto::Result>, Option<proto::Result>) 
         match event {
             Event::RoundEnded { result: ended, .. } => ends.0 = Some(result(ended)),
             Event::Ended { result: ended } => ends.1 = Some(result(ended)),
-            Event::Created(_) | Event::MovePlayed { .. } | Event::Resigned { .. } => {}
+            Event::Created(_) | Event::MovePlayed { .. } | Event::Resigned { .. } | Event::Expiring { .. } => {}
         }
     }
     ends

@@ -1,22 +1,30 @@
-//! CreateSession and ListSessions, inwards.
+//! Sessions to make and to list, inwards.
 
 use super::convert::{game_in, position_in, state_in};
 use super::fields::Fields;
+use super::filter;
 use super::page_token;
 use super::proto;
 use crate::game::{Game, Guards, Position, Rules};
-use crate::service::{NewSession, Page};
+use crate::service::{Filter, NewSession, Page};
 use crate::session::{check_labels, check_session_id};
 use std::collections::BTreeMap;
 use tonic::Status;
 
 /// The session that a request asks for.
 pub fn new_session(request: proto::CreateSessionRequest) -> Result<NewSession, Status> {
-    let proto::CreateSessionRequest { game, options, guards, position, session_id, labels, request_id } = request;
     let mut fields = Fields::new();
+    let new = new_session_in(&mut fields, request);
+    fields.check()?;
+    Ok(new.expect("without it there are faults"))
+}
+
+/// The session that a request, or an item of one, asks for; none if there are faults.
+pub fn new_session_in(fields: &mut Fields, request: proto::CreateSessionRequest) -> Option<NewSession> {
+    let proto::CreateSessionRequest { game, options, guards, position, session_id, labels, request_id } = request;
     let game = fields.take("game", game_in(&game));
-    let rules = game.and_then(|game| rules_in(&mut fields, game, &options));
-    let start = rules.and_then(|rules| start_in(&mut fields, &rules, "position", &position));
+    let rules = game.and_then(|game| rules_in(fields, game, &options));
+    let start = rules.and_then(|rules| start_in(fields, &rules, "position", &position));
     if !session_id.is_empty()
         && let Err(fault) = check_session_id(&session_id)
     {
@@ -26,9 +34,8 @@ pub fn new_session(request: proto::CreateSessionRequest) -> Result<NewSession, S
         faults.into_iter().for_each(|fault| fields.fault("labels", fault));
     }
     let request_id = fields.request_id(request_id);
-    fields.check()?;
-    let (Some(rules), Some(start)) = (rules, start) else { unreachable!("without them there are faults") };
-    Ok(NewSession {
+    let (rules, start) = rules.zip(start)?;
+    Some(NewSession {
         session_id: Some(session_id).filter(|id| !id.is_empty()),
         rules,
         guards: guards_in(rules.game(), guards),
@@ -68,9 +75,9 @@ fn guards_in(game: Game, guards: Option<proto::Guards>) -> Guards {
 /// The most sessions of a page.
 const MAX_PAGE: u32 = 1_000;
 
-/// The page that a request asks for.
-pub fn page(request: proto::ListSessionsRequest) -> Result<Page, Status> {
-    let proto::ListSessionsRequest { game, state, labels, page_size, page_token } = request;
+/// The page that a request asks for; none if no session can be as it asks.
+pub fn page(request: proto::ListSessionsRequest) -> Result<Option<Page>, Status> {
+    let proto::ListSessionsRequest { game, state, labels, page_size, page_token, filter } = request;
     let mut fields = Fields::new();
     let game = if game.is_empty() { None } else { fields.take("game", game_in(&game)) };
     let state = fields.take("state", state_in(state)).flatten();
@@ -78,13 +85,18 @@ pub fn page(request: proto::ListSessionsRequest) -> Result<Page, Status> {
         faults.into_iter().for_each(|fault| fields.fault("labels", fault));
     }
     let limit = fields.count("page_size", page_size, MAX_PAGE, 50) as usize;
-    let mut page = Page { game: game.map(|game| game.id().to_owned()), state, labels, after: None, limit };
+    let comparisons = fields.take("filter", filter::parse(&filter)).unwrap_or_default();
+    fields.check()?;
+
+    let mut filter = Filter { game: game.map(|game| game.id().to_owned()), state, labels, ..Filter::default() };
+    let possible = comparisons.into_iter().fold(true, |possible, comparison| filter::narrow(&mut filter, comparison) && possible);
+    let mut after = None;
     if !page_token.is_empty() {
-        page.after = page_token::read(&page, &page_token);
-        if page.after.is_none() {
+        after = page_token::read(&filter, &page_token);
+        if after.is_none() {
             fields.fault("page_token", page_token::FAULT);
         }
     }
     fields.check()?;
-    Ok(page)
+    Ok(possible.then_some(Page { filter, after, limit }))
 }

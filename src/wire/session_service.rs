@@ -6,8 +6,9 @@ use super::proto::session_service_server::SessionService;
 use super::proto::{self, Phase};
 use super::refuse::status;
 use super::session_answer::{After, check, ends, played, to_act};
+use super::session_batch;
+use super::session_list::session_list;
 use super::session_request::{new_session, page};
-use super::{convert, page_token};
 use crate::game::MoveList;
 use crate::random::SeededDice;
 use crate::service::{Sessions, Target};
@@ -76,12 +77,11 @@ impl SessionService for SessionHandlers {
         &self,
         request: Request<proto::ListSessionsRequest>,
     ) -> Result<Response<proto::ListSessionsResponse>, Status> {
-        let page = page(request.into_inner())?;
+        let Some(page) = page(request.into_inner())? else {
+            return Ok(Response::new(proto::ListSessionsResponse::default()));
+        };
         let listed = self.sessions.list(page.clone()).await.map_err(|error| status(error, "", ""))?;
-        Ok(Response::new(proto::ListSessionsResponse {
-            sessions: listed.sessions.into_iter().map(|(head, view)| convert::listed(head, view)).collect(),
-            next_page_token: listed.next.map(|place| page_token::write(&page, &place)).unwrap_or_default(),
-        }))
+        Ok(Response::new(session_list(&page, listed)))
     }
 
     async fn delete_session(
@@ -221,6 +221,20 @@ impl SessionService for SessionHandlers {
             events.push(event);
         }
         Ok(Response::new(proto::ListEventsResponse { events, version: read.version }))
+    }
+
+    async fn batch_get_sessions(
+        &self,
+        request: Request<proto::BatchGetSessionsRequest>,
+    ) -> Result<Response<proto::BatchGetSessionsResponse>, Status> {
+        session_batch::get(&self.sessions, request.into_inner()).await.map(Response::new)
+    }
+
+    async fn batch_create_sessions(
+        &self,
+        request: Request<proto::BatchCreateSessionsRequest>,
+    ) -> Result<Response<proto::BatchCreateSessionsResponse>, Status> {
+        session_batch::create(&self.sessions, request.into_inner()).await.map(Response::new)
     }
 }
 

@@ -22,6 +22,7 @@ pub fn event(record: EventRecord, made: Option<proto::Session>) -> proto::Event 
         Event::Resigned { seat: _, whole_match } => Body::Resigned(proto::Resigned { r#match: whole_match }),
         Event::RoundEnded { round, result: ended } => Body::RoundEnded(proto::RoundEnded { round, result: Some(result(&ended)) }),
         Event::Ended { result: ended } => Body::Ended(proto::SessionEnded { result: Some(result(&ended)) }),
+        Event::Expiring { at } => Body::Expiring(proto::SessionExpiring { expire_time: Some(timestamp(at)) }),
     };
     let request_id = request_id.unwrap_or_default();
     proto::Event { version, time: Some(timestamp(time)), seat, request_id, body: Some(body) }

@@ -11,5 +11,5 @@ pub use events::event;
 pub use games::{get_game, list_games, list_reasons};
 pub use moves::{move_in, move_out};
 pub use position::{end_result, family, game_in, phase, position_in, position_out, seat_in, seat_out};
-pub use session::{listed, result, session, state_in};
+pub use session::{listed, result, session, state_in, timestamp};
 pub use steps::steps;

@@ -60,6 +60,8 @@ pub fn session(session: &Session) -> proto::Session {
         updated: session.updated(),
         state: session.state(),
         version: session.version(),
+        players: Default::default(),
+        expires: session.expires(),
         summary: String::new(),
     };
     assemble(head, View::of(session), Some(position_out(session.position())))
@@ -77,7 +79,7 @@ fn rules_of(game: &str, options: &BTreeMap<String, String>) -> Option<Rules> {
 }
 
 fn assemble(head: Head, view: View, position: Option<proto::Position>) -> proto::Session {
-    let Head { session_id, game, labels, created, updated, state, version, summary: _ } = head;
+    let Head { session_id, game, labels, created, updated, state, version, players: _, expires, summary: _ } = head;
     let View {
         options,
         guards: GuardLimits { repetition, quiet, max_plies },
@@ -103,5 +105,6 @@ fn assemble(head: Head, view: View, position: Option<proto::Position>) -> proto:
         labels,
         create_time: Some(timestamp(created)),
         update_time: Some(timestamp(updated)),
+        expire_time: expires.map(timestamp),
     }
 }
