@@ -1,9 +1,15 @@
 //! The command line.
 
+mod bench;
 mod check_config;
 mod config_args;
+mod game_args;
 mod healthcheck;
+mod peer;
+mod perft;
 mod serve;
+mod simulate;
+mod tally;
 
 use clap::{Parser, Subcommand};
 use std::fmt;
@@ -25,6 +31,12 @@ enum Command {
     CheckConfig(check_config::Args),
     /// Ask a server whether it is serving: exit code 0 if it is, 1 if not
     Healthcheck(healthcheck::Args),
+    /// Count the move sequences of a game, by which implementations of rules are compared
+    Perft(perft::Args),
+    /// Play random games in bulk and say what came of them
+    Simulate(simulate::Args),
+    /// Load a running server with calls and measure how many it answers and how fast
+    Bench(bench::Args),
 }
 
 /// Why a command failed; its text is for the person who gave it.
@@ -53,6 +65,9 @@ pub fn run() -> ExitCode {
         Command::Serve(args) => serve::run(args),
         Command::CheckConfig(args) => check_config::run(args),
         Command::Healthcheck(args) => healthcheck::run(args),
+        Command::Perft(args) => perft::run(&args).map_err(Failure::usage),
+        Command::Simulate(args) => simulate::run(&args).map_err(Failure::usage),
+        Command::Bench(args) => bench::run(args),
     };
     let (code, problem) = match done {
         Ok(()) => return ExitCode::SUCCESS,

@@ -50,7 +50,7 @@ async fn serve(config: &Config) -> Result<(), Failure> {
     let listener = TcpListener::bind(config.server.listen).await.map_err(|error| cannot_listen(config.server.listen, &error))?;
     let address = listener.local_addr().map_err(Failure::run)?;
 
-    let sessions = Sessions::new(store.clone(), Arc::new(SystemClock), CACHED_SESSIONS);
+    let sessions = Sessions::new(store.clone(), Arc::new(SystemClock::default()), CACHED_SESSIONS);
     let sweep = config.retention.retention().map(|retention| {
         let every = config.retention.sweep_every;
         tokio::spawn(sessions.clone().keep_swept(retention, every))

@@ -1,6 +1,6 @@
 //! The configuration: its settings, their defaults, and where they are read from.
 
-mod duration;
+pub(crate) mod duration;
 mod fault;
 mod load;
 mod sources;

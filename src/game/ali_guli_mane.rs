@@ -95,6 +95,11 @@ impl Variant for AliGuliMane {
     }
 
     #[inline]
+    fn pits_to_sow(&self, p: &Position) -> PitSet {
+        if self.may_pass(p) { PitSet::EMPTY } else { row(p) }
+    }
+
+    #[inline]
     fn play(&self, p: &mut Position, mv: Move, observer: &mut impl Observer) -> Ply {
         let before = *p;
         let mut ply = Ply::default();
@@ -150,12 +155,13 @@ fn next_open(p: &Position, pit: u8) -> u8 {
 }
 
 #[inline(always)]
-fn lap(p: &mut Position, origin: u8, hand: u8, observer: &mut impl Observer) -> u8 {
-    if p.closed.is_empty() { SOWING.lap(&mut p.pits, origin, hand, observer) } else { open_lap(p, origin, hand, observer) }
+fn lap(p: &mut Position, origin: u8, relay: bool, observer: &mut impl Observer) -> u8 {
+    if p.closed.is_empty() { SOWING.lap(&mut p.pits, origin, relay, observer) } else { open_lap(p, origin, relay, observer) }
 }
 
 /// A lap on a board with closed pits, which differ from match to match, so that no table serves.
-fn open_lap(p: &mut Position, origin: u8, hand: u8, observer: &mut impl Observer) -> u8 {
+fn open_lap(p: &mut Position, origin: u8, relay: bool, observer: &mut impl Observer) -> u8 {
+    let hand = lift(&mut p.pits, origin, relay, observer);
     let mut last = origin;
     for _ in 0..hand {
         last = next_open(p, last);
@@ -169,15 +175,13 @@ fn open_lap(p: &mut Position, origin: u8, hand: u8, observer: &mut impl Observer
 #[inline(always)]
 fn sow(p: &mut Position, pit: u8, observer: &mut impl Observer) -> Option<u8> {
     let mut judge = RelayJudge::new();
-    let mut hand = lift(&mut p.pits, pit, false, observer);
-    let mut last = lap(p, pit, hand, observer);
+    let mut last = lap(p, pit, false, observer);
     let mut after = next_open(p, last);
     while p.seeds(after) > 0 {
         if judge.is_endless(&p.pits, after) {
             return None;
         }
-        hand = lift(&mut p.pits, after, true, observer);
-        last = lap(p, after, hand, observer);
+        last = lap(p, after, true, observer);
         after = next_open(p, last);
     }
     // A closed pit is empty, so that nothing need be said of it here.

@@ -3,7 +3,7 @@
 
 use super::observer::Observer;
 use super::options::choice;
-use super::sowing::{Laps, RelayJudge, Sowing, laps, lift};
+use super::sowing::{Laps, RelayJudge, Sowing, laps};
 use super::variant::{Ply, Variant, check_sowing};
 use super::{EndReason, Game, IllegalMove, MAX_PITS, Move, OptionSpec, Phase, PitSet, Position, Ring, Seat};
 
@@ -82,6 +82,11 @@ impl Variant for Ayoayo {
     }
 
     #[inline]
+    fn pits_to_sow(&self, p: &Position) -> PitSet {
+        if row(p, p.to_act.other()).is_empty() { PitSet::EMPTY } else { row(p, p.to_act) }
+    }
+
+    #[inline]
     fn play(&self, p: &mut Position, mv: Move, observer: &mut impl Observer) -> Ply {
         let before = *p;
         let mut ply = Ply::default();
@@ -141,14 +146,12 @@ fn feeds(p: &Position, pit: u8) -> bool {
 #[inline(always)]
 fn sow(p: &mut Position, pit: u8, observer: &mut impl Observer) -> Option<u8> {
     let mut judge = RelayJudge::new();
-    let mut hand = lift(&mut p.pits, pit, false, observer);
-    let mut last = SOWING.lap(&mut p.pits, pit, hand, observer);
+    let mut last = SOWING.lap(&mut p.pits, pit, false, observer);
     while p.seeds(last) > 1 {
         if judge.is_endless(&p.pits, last) {
             return None;
         }
-        hand = lift(&mut p.pits, last, true, observer);
-        last = SOWING.lap(&mut p.pits, last, hand, observer);
+        last = SOWING.lap(&mut p.pits, last, true, observer);
     }
     let opposite = RING.opposite(last);
     if RING.row_of(last) != p.to_act || p.seeds(opposite) == 0 {

@@ -2,7 +2,7 @@
 #![doc = include_str!("pages/gore.md")]
 
 use super::observer::{Observer, Step};
-use super::sowing::{Laps, Sowing, laps, lift};
+use super::sowing::{Laps, Sowing, laps};
 use super::variant::{Ply, Variant, check_sowing};
 use super::{EndReason, Game, IllegalMove, MAX_PITS, Move, OptionSpec, Phase, PitSet, Position, Ring, Seat};
 
@@ -45,6 +45,7 @@ impl Variant for Gore {
 
     fn check(&self, p: &Position, mv: Move) -> Result<Move, IllegalMove> {
         match (p.phase, mv) {
+            (_, Move::Redistribute(_)) => Err(IllegalMove::NotInThisGame { game: p.game, given: mv.kind() }),
             (Phase::Answer(pits), Move::Answer { accept }) => {
                 if accept && p.banks[p.to_act] < price(pits) {
                     return Err(IllegalMove::TradeNotAffordable { price: price(pits), bank: p.banks[p.to_act], payer: p.to_act });
@@ -57,7 +58,6 @@ impl Variant for Gore {
             (_, Move::Sow { .. } | Move::Offer(_)) if must_pass(p) => Err(IllegalMove::MustPass { seat: p.to_act }),
             (_, Move::Sow { pit, seeds }) => check_sowing(p, pit, seeds),
             (_, Move::Offer(pits)) => check_offer(p, pits).map(|()| mv),
-            (_, Move::Redistribute(_)) => Err(IllegalMove::NotInThisGame { game: p.game, given: mv.kind() }),
         }
     }
 
@@ -158,8 +158,7 @@ fn each_set(from: PitSet, size: u8, chosen: PitSet, visit: &mut impl FnMut(Move)
 
 /// Rules 3 and 4.
 fn sow(p: &mut Position, pit: u8, observer: &mut impl Observer) -> u8 {
-    let hand = lift(&mut p.pits, pit, false, observer);
-    let last = SOWING.lap(&mut p.pits, pit, hand, observer);
+    let last = SOWING.lap(&mut p.pits, pit, false, observer);
     if p.controller(last) == p.to_act || !is_catch(p.seeds(last)) {
         return 0;
     }

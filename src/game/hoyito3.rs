@@ -2,7 +2,7 @@
 #![doc = include_str!("pages/hoyito3.md")]
 
 use super::observer::{Observer, Step};
-use super::sowing::{Laps, RelayJudge, Sowing, laps, lift};
+use super::sowing::{Laps, RelayJudge, Sowing, laps};
 use super::variant::{Ply, Variant, check_sowing};
 use super::{EndReason, Game, IllegalMove, MAX_PITS, Move, OptionSpec, Phase, PitSet, Position, Ring, Seat};
 
@@ -50,6 +50,11 @@ impl Variant for Hoyito3 {
     }
 
     #[inline]
+    fn pits_to_sow(&self, p: &Position) -> PitSet {
+        row(p)
+    }
+
+    #[inline]
     fn play(&self, p: &mut Position, mv: Move, observer: &mut impl Observer) -> Ply {
         let before = *p;
         let mut ply = Ply::default();
@@ -92,17 +97,13 @@ fn row(p: &Position) -> PitSet {
 #[inline(always)]
 fn sow(p: &mut Position, pit: u8, observer: &mut impl Observer) -> Option<u8> {
     let mut judge = RelayJudge::new();
-    let mut hand = lift(&mut p.pits, pit, false, observer);
-    let mut last = SOWING.lap(&mut p.pits, pit, hand, observer);
+    let mut last = SOWING.lap(&mut p.pits, pit, false, observer);
     loop {
         match p.seeds(last) {
             4 => return Some(p.capture(last, observer)),
             1 => return Some(0),
             _ if judge.is_endless(&p.pits, last) => return None,
-            _ => {
-                hand = lift(&mut p.pits, last, true, observer);
-                last = SOWING.lap(&mut p.pits, last, hand, observer);
-            }
+            _ => last = SOWING.lap(&mut p.pits, last, true, observer),
         }
     }
 }

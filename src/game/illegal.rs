@@ -13,7 +13,7 @@ pub enum IllegalMove {
         reason: EndReason,
     },
     /// This kind of move exists in the game, but now something else must be decided.
-    #[error("now {} is due, not a {given}", due(.phase))]
+    #[error("now {} is due, and no {given}", due(.phase))]
     WrongPhase {
         /// What must be decided.
         phase: Phase,

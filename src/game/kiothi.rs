@@ -4,9 +4,9 @@
 use super::observer::{Observer, Step};
 use super::opening;
 use super::options::choice;
-use super::sowing::{Laps, RelayJudge, Sowing, laps, lift};
+use super::sowing::{Laps, RelayJudge, Sowing, laps};
 use super::variant::{Ply, Variant, check_pit};
-use super::{EndReason, Game, IllegalMove, MAX_PITS, Move, OptionSpec, Phase, Position, Ring, Seat};
+use super::{Dice, EndReason, Game, IllegalMove, MAX_PITS, Move, OptionSpec, Phase, PitSet, Position, Ring, Seat};
 
 const RING: Ring = Ring { row: 10 };
 static LAPS: Laps<20, 61, 20> = laps(false);
@@ -55,6 +55,13 @@ choice! {
         Nine = "9",
         /// Ten.
         Ten = "10",
+    }
+}
+
+impl TwoCounterWin {
+    /// The number of wins.
+    pub(super) const fn points(self) -> u32 {
+        self as u32 + 2
     }
 }
 
@@ -136,13 +143,29 @@ impl Variant for Kiothi {
     fn each_move(&self, p: &Position, visit: &mut impl FnMut(Move)) {
         if p.phase == Phase::Sow {
             for pit in (p.occupied() & RING.row(p.to_act)).iter() {
-                for seeds in 1..=p.seeds(pit) {
-                    if first_lap_is_legal(p, pit, seeds) {
-                        visit(Move::Sow { pit, seeds: Some(seeds) });
-                    }
+                for seeds in harvests(p, pit).iter() {
+                    visit(Move::Sow { pit, seeds: Some(seeds) });
                 }
             }
         }
+    }
+
+    #[inline]
+    fn draw(&self, p: &Position, dice: &mut impl Dice) -> Option<Move> {
+        if p.phase != Phase::Sow {
+            return opening::draw(p, dice).map(Move::from);
+        }
+        let pits = p.occupied() & RING.row(p.to_act);
+        let count: u32 = pits.iter().map(|pit| harvests(p, pit).len()).sum();
+        let mut left = dice.below(count.into()) as u32;
+        for pit in pits.iter() {
+            let numbers = harvests(p, pit);
+            if left < numbers.len() {
+                return Some(Move::Sow { pit, seeds: Some(numbers.nth(left)) });
+            }
+            left -= numbers.len();
+        }
+        None
     }
 
     #[inline]
@@ -194,28 +217,54 @@ fn check_harvest(p: &Position, pit: u8, seeds: Option<u8>) -> Result<Move, Illeg
     if seeds == 0 || seeds > held {
         return Err(IllegalMove::SeedsOutOfRange { pit, seeds, held });
     }
-    if !first_lap_is_legal(p, pit, seeds) {
+    if !harvests(p, pit).has(seeds) {
         let last = (pit + seeds) % RING.pits();
         return Err(IllegalMove::FirstLapEndsInOwnOccupiedPit { pit, seeds, last });
     }
     Ok(Move::Sow { pit, seeds: Some(seeds) })
 }
 
-/// Whether the last of these seeds falls outside the seat's row, or in a pit of it that is empty by then (rule 5).
+/// The numbers of seeds that can be sown from a pit: those of which the last one falls outside the seat's row, or in a pit of it
+/// that is empty by then (rule 5).
 #[inline(always)]
-fn first_lap_is_legal(p: &Position, pit: u8, seeds: u8) -> bool {
-    let ring = RING.pits();
-    let last = (pit + seeds) % ring;
-    if RING.row_of(last) != RING.row_of(pit) {
-        return true;
-    }
-    // One of its own seeds has fallen there before the last one if it goes round.
-    let held = if last == pit { p.seeds(pit) - seeds } else { p.seeds(last) };
-    held == 0 && seeds <= ring
+fn harvests(p: &Position, pit: u8) -> Numbers {
+    let (own, held) = (RING.row(RING.row_of(pit)), p.seeds(pit));
+    // Bit n: the pit n places ahead. Up to 19 seeds meet what is there now; after that every pit has had a seed.
+    let ahead = |pits: PitSet| u64::from(RING.rotated(pits, pit));
+    let once_round = ahead(own);
+    let occupied = ahead(own & (p.occupied() - PitSet::of(pit))) | once_round << 20 | once_round << 40 | once_round << 60;
+    // Twenty come back to the pit itself, which is empty if that was all.
+    let free = if held == RING.pits() { !occupied | 1 << 20 } else { !occupied };
+    Numbers(free & ((2 << held) - 2))
 }
 
+/// A set of numbers of seeds, at most sixty, as bits.
+#[derive(Clone, Copy)]
+struct Numbers(u64);
+
+impl Numbers {
+    fn has(self, number: u8) -> bool {
+        self.0 >> number & 1 == 1
+    }
+
+    fn len(self) -> u32 {
+        self.0.count_ones()
+    }
+
+    /// The number that has `n` smaller ones in the set.
+    fn nth(self, n: u32) -> u8 {
+        (0..n).fold(self.0, |rest, _| rest & rest.wrapping_sub(1)).trailing_zeros() as u8
+    }
+
+    fn iter(self) -> impl Iterator<Item = u8> {
+        (0..self.len()).map(move |n| self.nth(n))
+    }
+}
+
+/// A row with warriors always has a sowing: the last occupied pit of it can sow one, which falls in an empty pit or in the other
+/// row. So nothing need be said of warriors that have only forbidden first laps.
 fn can_sow(p: &Position, seat: Seat) -> bool {
-    (p.occupied() & RING.row(seat)).iter().any(|pit| (1..=p.seeds(pit)).any(|seeds| first_lap_is_legal(p, pit, seeds)))
+    !(p.occupied() & RING.row(seat)).is_empty()
 }
 
 impl Kiothi {
@@ -223,17 +272,14 @@ impl Kiothi {
     #[inline(always)]
     fn sow(&self, p: &mut Position, pit: u8, hand: u8, observer: &mut impl Observer) -> Option<u8> {
         let mut judge = RelayJudge::new();
-        p.pits[usize::from(pit)] -= hand;
-        p.marked = p.marked - super::PitSet::of(pit);
-        observer.step(Step::Lift { pit, seeds: hand, relay: false });
-        let mut last = SOWING.lap(&mut p.pits, pit, hand, observer);
+        p.marked = p.marked - PitSet::of(pit);
+        let mut last = SOWING.lap_of(&mut p.pits, pit, hand, false, observer);
         while p.seeds(last) > 1 {
             if judge.is_endless(&p.pits, last) {
                 return None;
             }
-            let hand = lift(&mut p.pits, last, true, observer);
-            p.marked = p.marked - super::PitSet::of(last);
-            last = SOWING.lap(&mut p.pits, last, hand, observer);
+            p.marked = p.marked - PitSet::of(last);
+            last = SOWING.lap(&mut p.pits, last, true, observer);
         }
         let opposite = RING.opposite(last);
         if RING.row_of(last) != p.to_act || !is_prey(p, opposite) {
@@ -260,4 +306,42 @@ impl Kiothi {
 /// Occupied and not protected.
 fn is_prey(p: &Position, pit: u8) -> bool {
     p.seeds(pit) > 0 && !p.marked.has(pit)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Rule 5, seed by seed.
+    fn is_legal_by_hand(p: &Position, pit: u8, seeds: u8) -> bool {
+        let mut pits = p.pits;
+        pits[usize::from(pit)] -= seeds;
+        let mut last = pit;
+        for left in (0..seeds).rev() {
+            last = RING.next(last);
+            if left == 0 {
+                break;
+            }
+            pits[usize::from(last)] += 1;
+        }
+        RING.row_of(last) != RING.row_of(pit) || pits[usize::from(last)] == 0
+    }
+
+    #[test]
+    fn harvests_are_those_of_rule_5() {
+        for pattern in 0..1u32 << 10 {
+            for held in [1, 5, 11, 19, 20, 21, 39, 40, 41, 50] {
+                for pit in [0, 4, 9, 10, 13, 19] {
+                    // One warrior in each pit of the pattern, in either row, and these in the pit looked at.
+                    let mut pits = std::array::from_fn(|at| (pattern >> (at % 10) & 1) as u8);
+                    pits[usize::from(pit)] = held;
+                    let p = Position::new(Game::Kiothi, pits, RING.row_of(pit), Phase::Sow);
+                    let by_hand: Vec<_> = (1..=held).filter(|&seeds| is_legal_by_hand(&p, pit, seeds)).collect();
+                    assert_eq!(harvests(&p, pit).iter().collect::<Vec<_>>(), by_hand, "{p} from {pit}");
+                    assert!(can_sow(&p, RING.row_of(pit)));
+                    assert!(p.occupied().iter().any(|pit| harvests(&p, pit).len() > 0));
+                }
+            }
+        }
+    }
 }

@@ -16,6 +16,7 @@ pub mod gore;
 pub mod hoyito3;
 mod illegal;
 pub mod kiothi;
+pub mod matches;
 mod moves;
 pub mod observer;
 pub mod opening;

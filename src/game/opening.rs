@@ -31,9 +31,10 @@ pub fn family(p: &Position) -> Option<RedistributionFamily> {
     Some(RedistributionFamily { choices: choices(p), targets: p.ring().all(), total })
 }
 
-/// Draws one of a family, each as likely as any other.
-pub(super) fn draw(p: &Position, family: &RedistributionFamily, dice: &mut impl Dice) -> Redistribution {
-    let mut left = dice.below(family.total);
+/// Draws one of a position's family, each as likely as any other, if it asks for one.
+#[cold]
+pub(super) fn draw(p: &Position, dice: &mut impl Dice) -> Option<Redistribution> {
+    let mut left = dice.below(family(p)?.total);
     let mut chosen = None;
     for (a, b) in pairs(p) {
         let here = placements(seeds_of(p, a, b));
@@ -43,8 +44,8 @@ pub(super) fn draw(p: &Position, family: &RedistributionFamily, dice: &mut impl 
         }
         left -= here;
     }
-    let (a, b) = chosen.expect("a position in the opening has two pits to empty");
-    Redistribution { emptied: PitSet::of(a) | PitSet::of(b), placed: draw_placement(seeds_of(p, a, b), dice) }
+    let (a, b) = chosen?;
+    Some(Redistribution { emptied: PitSet::of(a) | PitSet::of(b), placed: draw_placement(seeds_of(p, a, b), dice) })
 }
 
 /// Each way to put `seeds` in twenty pits is a way to choose which of `seeds + 19` marks in a row are bars between pits.
@@ -105,10 +106,19 @@ fn seeds_of(p: &Position, a: u8, b: u8) -> u8 {
 
 /// C(seeds + 19, 19). At most C(79, 19), about 8.8e17, for all sixty seeds in two pits.
 fn placements(seeds: u8) -> u64 {
-    let bars = MAX_PITS as u128 - 1;
-    let ways = (1..=bars).fold(1u128, |ways, n| ways * (u128::from(seeds) + n) / n);
-    ways as u64
+    PLACEMENTS[usize::from(seeds)]
 }
+
+static PLACEMENTS: [u64; 61] = {
+    let mut table = [1; 61];
+    let mut seeds = 1;
+    while seeds < table.len() {
+        let ways = table[seeds - 1] as u128 * (seeds + MAX_PITS - 1) as u128 / seeds as u128;
+        table[seeds] = ways as u64;
+        seeds += 1;
+    }
+    table
+};
 
 impl From<Redistribution> for Move {
     fn from(redistribution: Redistribution) -> Move {

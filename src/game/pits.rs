@@ -58,6 +58,12 @@ impl Ring {
         }
     }
 
+    /// Pits as bits, of which the lowest is this pit and each next one the next pit.
+    #[inline]
+    pub(super) const fn rotated(self, pits: PitSet, from: u8) -> u32 {
+        (pits.0 >> from | pits.0 << (self.pits() - from)) & self.all().0
+    }
+
     /// All pits.
     #[must_use]
     pub const fn all(self) -> PitSet {
@@ -118,12 +124,31 @@ impl PitSet {
     #[must_use]
     #[inline]
     pub fn occupied(pits: &Pits) -> PitSet {
-        let mut bits = 0;
-        for (pit, &seeds) in pits.iter().enumerate() {
-            bits |= u32::from(seeds != 0) << pit;
-        }
+        // Eight pits at a time, without a branch: this is asked several times a ply.
+        let (words, rest) = pits.as_chunks::<8>();
+        let mut last_word = [0; 8];
+        last_word[..rest.len()].copy_from_slice(rest);
+        let bits = words.iter().chain([&last_word]).rev().fold(0, |bits, word| bits << 8 | occupied_of_eight(*word));
         PitSet(bits)
     }
+
+    /// The pit that has `n` smaller ones in the set; the set has more than `n`.
+    #[inline]
+    pub(super) fn nth(self, n: u32) -> u8 {
+        let rest = (0..n).fold(self.0, |rest, _| rest & rest.wrapping_sub(1));
+        rest.trailing_zeros() as u8
+    }
+}
+
+/// A bit for each byte that is not 0.
+#[inline(always)]
+fn occupied_of_eight(pits: [u8; 8]) -> u32 {
+    const LOW_BITS: u64 = 0x7F7F_7F7F_7F7F_7F7F;
+    let word = u64::from_le_bytes(pits);
+    // The top bit of each byte: it is set already, or becomes so when 127 is added to something in the bits below.
+    let top_bits = (((word & LOW_BITS) + LOW_BITS) | word) & !LOW_BITS;
+    // Multiplying moves the top bits, seven places apart each, next to each other into the highest byte.
+    (top_bits.wrapping_mul(0x0002_0408_1020_4081) >> 56) as u32
 }
 
 impl FromIterator<u8> for PitSet {
@@ -177,5 +202,26 @@ impl fmt::Display for PitSet {
 impl fmt::Debug for PitSet {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_set().entries(self.iter()).finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn occupied_pits_are_those_with_seeds() {
+        for seeds in [1, 2, 127, 128, 255] {
+            for set in (0..1 << MAX_PITS).step_by(777).chain([0, (1 << MAX_PITS) - 1]).map(PitSet) {
+                let pits = std::array::from_fn(|pit| if set.has(pit as u8) { seeds } else { 0 });
+                assert_eq!(PitSet::occupied(&pits), set);
+            }
+        }
+    }
+
+    #[test]
+    fn pits_are_counted_from_the_lowest() {
+        let set: PitSet = [3, 4, 9, 19].into_iter().collect();
+        assert_eq!([0, 1, 2, 3].map(|n| set.nth(n)), [3, 4, 9, 19]);
     }
 }

@@ -1,7 +1,8 @@
 //! A game in play: a position with its history, and the guards that end games which go nowhere.
 
 use super::observer::Observer;
-use super::variant::Ply;
+use super::rules::with_variant;
+use super::variant::{Ply, Variant};
 use super::{BySeat, EndReason, Game, IllegalMove, Move, Phase, PitSet, Pits, Position, Rules, Seat};
 
 /// When a game that goes nowhere is ended; 0: never. See [the ruling](super#games-that-go-nowhere).
@@ -100,17 +101,9 @@ impl Record {
     /// # Errors
     /// Why the move is not legal; nothing has changed then.
     pub fn play(&mut self, mv: Move, observer: &mut impl Observer) -> Result<Ply, IllegalMove> {
-        let ahead = self.preview(mv, observer)?;
-        self.position = ahead.position;
-        self.moves.push(ahead.mv);
-        self.quiet = self.quiet_after(ahead.mv, ahead.ply);
-        if ahead.ply.captured > 0 && self.rules.captures_are_final() {
-            self.seen.forget();
-        }
-        if !ahead.position.is_over() {
-            self.seen.count(&ahead.position);
-        }
-        Ok(ahead.ply)
+        let mv = self.rules.check(&self.position, mv)?.mv();
+        let ply = with_variant!(self.rules, variant => self.advance(&variant, mv, observer));
+        Ok(ply)
     }
 
     /// What a move would lead to, guards included.
@@ -121,28 +114,41 @@ impl Record {
         let legal = self.rules.check(&self.position, mv)?;
         let (mut position, ply) = legal.play(observer);
         let mv = legal.mv();
+        let is_new = ply.captured > 0 && self.rules.captures_are_final();
+        let times = if is_new { 1 } else { self.seen.times(&position) + 1 };
         if !position.is_over()
-            && let Some(reason) = self.guard(mv, ply, &position)
+            && let Some(reason) = self.guard(times, self.quiet_after(mv, ply), self.moves.len() as u32 + 1)
         {
             self.rules.finish(&mut position, reason, observer);
         }
         Ok(Ahead { mv, position, ply })
     }
 
-    /// The guard that ends the game after a move that led to this position.
-    fn guard(&self, mv: Move, ply: Ply, position: &Position) -> Option<EndReason> {
-        let reached = |limit: u32, count: u32| limit > 0 && count >= limit;
-        let is_new = ply.captured > 0 && self.rules.captures_are_final();
-        let times = || if is_new { 1 } else { self.seen.times(position) + 1 };
-        if self.guards.repetition > 0 && reached(self.guards.repetition, times()) {
-            Some(EndReason::Repetition)
-        } else if reached(self.guards.quiet, self.quiet_after(mv, ply)) {
-            Some(EndReason::Quiet)
-        } else if reached(self.guards.max_plies, self.moves.len() as u32 + 1) {
-            Some(EndReason::MaxPlies)
-        } else {
-            None
+    /// Takes the last moves back, so that only the first `plies` remain.
+    pub fn take_back_to(&mut self, plies: usize) {
+        let moves = std::mem::take(&mut self.moves);
+        self.restart();
+        for mv in moves.into_iter().take(plies) {
+            self.play(mv, &mut ()).expect("a move that was played is legal");
         }
+    }
+
+    /// Plays a legal move by the rules of the record's game.
+    #[inline(always)]
+    pub(super) fn advance<V: Variant>(&mut self, variant: &V, mv: Move, observer: &mut impl Observer) -> Ply {
+        let ply = variant.play(&mut self.position, mv, observer);
+        self.moves.push(mv);
+        self.quiet = self.quiet_after(mv, ply);
+        if ply.captured > 0 && V::CAPTURES_ARE_FINAL {
+            self.seen.forget();
+        }
+        if !self.position.is_over() {
+            let times = if self.guards.repetition > 0 { self.seen.count(&self.position) } else { 0 };
+            if let Some(reason) = self.guard(times, self.quiet, self.moves.len() as u32) {
+                variant.finish(&mut self.position, reason, observer);
+            }
+        }
+        ply
     }
 
     fn quiet_after(&self, mv: Move, ply: Ply) -> u32 {
@@ -150,6 +156,21 @@ impl Record {
             _ if ply.captured > 0 => 0,
             Move::Answer { .. } => self.quiet,
             _ => self.quiet + 1,
+        }
+    }
+
+    /// The guard that ends the game: after so many occurrences of the position, quiet plies, and plies.
+    #[inline(always)]
+    fn guard(&self, times: u32, quiet: u32, plies: u32) -> Option<EndReason> {
+        let reached = |limit: u32, count: u32| limit > 0 && count >= limit;
+        if reached(self.guards.repetition, times) {
+            Some(EndReason::Repetition)
+        } else if reached(self.guards.quiet, quiet) {
+            Some(EndReason::Quiet)
+        } else if reached(self.guards.max_plies, plies) {
+            Some(EndReason::MaxPlies)
+        } else {
+            None
         }
     }
 }
@@ -233,33 +254,35 @@ impl Occurrences {
         self.from = self.entries.len() as u32;
     }
 
-    /// How often a position has occurred.
-    fn times(&self, position: &Position) -> u32 {
+    /// Counts one more occurrence, and says how many that makes.
+    fn count(&mut self, position: &Position) -> u32 {
         let what = Sameness::of(position);
-        self.find(&what).map_or(0, |place| self.entries[place].times)
-    }
-
-    /// Counts one more occurrence.
-    fn count(&mut self, position: &Position) {
-        let what = Sameness::of(position);
-        if let Some(place) = self.find(&what) {
-            self.entries[place].times += 1;
-            return;
-        }
-        let newest = &mut self.newest[what.chain()];
-        self.entries.push(Entry { what, times: 1, older: *newest });
-        *newest = self.entries.len() as u32;
-    }
-
-    fn find(&self, what: &Sameness) -> Option<usize> {
-        let mut place = self.newest[what.chain()];
+        let bucket = &mut self.newest[what.chain()];
+        let mut place = *bucket;
         while place > self.from {
-            let entry = &self.entries[place as usize - 1];
-            if entry.what == *what {
-                return Some(place as usize - 1);
+            let entry = &mut self.entries[place as usize - 1];
+            if entry.what == what {
+                entry.times += 1;
+                return entry.times;
             }
             place = entry.older;
         }
-        None
+        self.entries.push(Entry { what, times: 1, older: *bucket });
+        *bucket = self.entries.len() as u32;
+        1
+    }
+
+    /// How often a position has occurred.
+    fn times(&self, position: &Position) -> u32 {
+        let what = Sameness::of(position);
+        let mut place = self.newest[what.chain()];
+        while place > self.from {
+            let entry = &self.entries[place as usize - 1];
+            if entry.what == what {
+                return entry.times;
+            }
+            place = entry.older;
+        }
+        0
     }
 }

@@ -41,11 +41,11 @@ pub enum Rules {
 macro_rules! with_variant {
     ($rules:expr, $variant:ident => $body:expr) => {
         match $rules {
-            Rules::AliGuliMane($variant) => $body,
-            Rules::Ayoayo($variant) => $body,
-            Rules::Gore($variant) => $body,
-            Rules::Hoyito3($variant) => $body,
-            Rules::Kiothi($variant) => $body,
+            $crate::game::Rules::AliGuliMane($variant) => $body,
+            $crate::game::Rules::Ayoayo($variant) => $body,
+            $crate::game::Rules::Gore($variant) => $body,
+            $crate::game::Rules::Hoyito3($variant) => $body,
+            $crate::game::Rules::Kiothi($variant) => $body,
         }
     };
 }
@@ -174,11 +174,8 @@ impl Rules {
     /// # Panics
     /// When the position is of another game.
     pub fn sample(&self, position: &Position, dice: &mut impl Dice) -> Option<Move> {
-        if let Some(family) = opening::family(position) {
-            return Some(opening::draw(position, &family, dice).into());
-        }
-        let moves = self.legal_moves(position);
-        (!moves.is_empty()).then(|| moves[dice.below(moves.len() as u64) as usize])
+        self.must_fit(position);
+        with_variant!(self, variant => variant.draw(position, dice))
     }
 
     /// Ends the game as a guard does: hands out what is left on the board.

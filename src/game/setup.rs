@@ -1,6 +1,7 @@
 //! Set-ups: any position that can be written down, and the judgement whether it can be played.
 
 use super::gore::{MAX_OFFER, price};
+use super::opening::EMPTIED;
 use super::rules::with_variant;
 use super::variant::Variant;
 use super::{BySeat, EndReason, Game, MAX_PITS, Phase, PitSet, Pits, Position, Rules, Seat};
@@ -87,6 +88,12 @@ pub enum SetUpFault {
         /// The game.
         game: Game,
     },
+    /// Nothing is in a closed pit.
+    #[error("{count} closed pits hold seeds; a closed pit is empty")]
+    ClosedPitsHoldSeeds {
+        /// How many do.
+        count: usize,
+    },
     /// The game has no such phase or no such end.
     #[error("{} has no such phase", .game.title())]
     NoSuchPhase {
@@ -111,7 +118,7 @@ pub enum SetUpFault {
         /// The game.
         game: Game,
     },
-    /// Pits are marked once the openings are made, and only occupied ones.
+    /// Pits are marked once the openings are made, and only occupied ones, until the game is over.
     #[error("pit {pit} can't be marked: only occupied pits are, and only after the openings")]
     MarkOutOfPlace {
         /// The pit.
@@ -180,17 +187,19 @@ impl SetUp {
         let position = self.assemble();
         let own = position.occupied() & position.controlled(self.to_act);
         match self.phase {
-            Phase::Open1 | Phase::Open2 if own.len() < super::opening::EMPTIED => {
-                faults.push(SetUpFault::TooFewToRedistribute { seat: self.to_act, occupied: own.len() });
-            }
+            Phase::Open1 | Phase::Open2 => faults.extend(too_few_to_redistribute(&position)),
             Phase::Bonus if own.is_empty() => faults.push(SetUpFault::NothingForBonus { seat: self.to_act }),
             Phase::Answer(pits) => faults.extend(offer_faults(&position, pits)),
             Phase::Over(_) => faults.extend(not_handed_out(rules, &position)),
-            Phase::Sow | Phase::Open1 | Phase::Open2 | Phase::Bonus => {}
+            Phase::Sow | Phase::Bonus => {}
         }
-        let before_opening = matches!(self.phase, Phase::Open1 | Phase::Open2);
-        let unmarkable = if before_opening { PitSet::EMPTY } else { position.occupied() };
-        faults.extend((position.marked - unmarkable).iter().map(|pit| SetUpFault::MarkOutOfPlace { pit }));
+        let markable = match self.phase {
+            Phase::Open1 | Phase::Open2 => PitSet::EMPTY,
+            // The seeds of a marked pit are handed out at the end, and its mark stays.
+            Phase::Over(_) => position.ring().all(),
+            Phase::Sow | Phase::Bonus | Phase::Answer(_) => position.occupied(),
+        };
+        faults.extend((position.marked - markable).iter().map(|pit| SetUpFault::MarkOutOfPlace { pit }));
         for seat in Seat::BOTH {
             if position.controlled(seat).is_empty() {
                 faults.push(SetUpFault::ControlsNoPit { seat });
@@ -225,6 +234,8 @@ impl SetUp {
         fault_if(game != Game::Gore && pits().any(|pit| pit.crossed), SetUpFault::NoTrades { game });
         fault_if(game != Game::Kiothi && pits().any(|pit| pit.marked), SetUpFault::NoMarks { game });
         fault_if(game != Game::AliGuliMane && pits().any(|pit| pit.closed), SetUpFault::NoClosedPits { game });
+        let count = pits().filter(|pit| pit.closed && pit.seeds > 0).count();
+        fault_if(count > 0, SetUpFault::ClosedPitsHoldSeeds { count });
         fault_if(!game.has_phase(self.phase), SetUpFault::NoSuchPhase { game });
         fault_if(game != Game::Ayoayo && self.last_sower.is_some(), SetUpFault::NoLastSower { game });
         fault_if(game != Game::Hoyito3 && self.heir.is_some(), SetUpFault::NoHeir { game });
@@ -258,6 +269,16 @@ impl SetUp {
             ..Position::new(self.game, pits, self.to_act, self.phase)
         }
     }
+}
+
+/// In the first opening the other seat must be able to make the second one: it may be given nothing.
+fn too_few_to_redistribute(position: &Position) -> Vec<SetUpFault> {
+    let due: &[Seat] = if position.phase == Phase::Open1 { &Seat::BOTH } else { &[position.to_act] };
+    let occupied = |seat| (position.occupied() & position.ring().row(seat)).len();
+    due.iter()
+        .map(|&seat| SetUpFault::TooFewToRedistribute { seat, occupied: occupied(seat) })
+        .filter(|fault| matches!(fault, SetUpFault::TooFewToRedistribute { occupied, .. } if *occupied < EMPTIED))
+        .collect()
 }
 
 fn offer_faults(position: &Position, pits: PitSet) -> Vec<SetUpFault> {

@@ -3,10 +3,12 @@
 use super::observer::{Observer, Step};
 use super::{MAX_PITS, Pits};
 
-/// For each pit and each number of seeds in hand, what one lap adds to every pit.
+/// For each pit and each number of seeds lifted from it, what one lap adds to every pit: what falls there, and from the pit
+/// itself the hand is taken away (modulo 256).
 ///
 /// A lap is then one addition of `LANES` bytes instead of a loop over seeds. (A loop's end can't be predicted, and a relay has
-/// many laps.) `LANES` is 16 where the ring fits, since that is one machine register.
+/// many laps. And to empty the pit by a write of its own would make the addition wait for that write.) `LANES` is 16 where the
+/// ring fits, since that is one machine register.
 pub(super) type Laps<const RING: usize, const HANDS: usize, const LANES: usize> = [[[u8; LANES]; HANDS]; RING];
 
 /// The next pit that a hand from `origin` drops a seed in.
@@ -20,7 +22,7 @@ pub(super) const fn laps<const RING: usize, const HANDS: usize, const LANES: usi
     skip_origin: bool,
 ) -> Laps<RING, HANDS, LANES> {
     assert!(RING <= LANES && LANES <= MAX_PITS);
-    let mut table = [[[0; LANES]; HANDS]; RING];
+    let mut table = [[[0u8; LANES]; HANDS]; RING];
     let mut origin = 0;
     while origin < RING {
         let mut at = origin;
@@ -28,7 +30,8 @@ pub(super) const fn laps<const RING: usize, const HANDS: usize, const LANES: usi
         while hand < HANDS {
             at = next_drop(at, origin, RING, skip_origin);
             table[origin][hand] = table[origin][hand - 1];
-            table[origin][hand][at] += 1;
+            table[origin][hand][at] = table[origin][hand][at].wrapping_add(1);
+            table[origin][hand][origin] = table[origin][hand][origin].wrapping_sub(1);
             hand += 1;
         }
         origin += 1;
@@ -45,14 +48,21 @@ pub(super) struct Sowing<const RING: usize, const HANDS: usize, const LANES: usi
 }
 
 impl<const RING: usize, const HANDS: usize, const LANES: usize> Sowing<RING, HANDS, LANES> {
-    /// Drops `hand` seeds, at least one, one by one from the pit after `origin` on, and returns where the last one fell.
+    /// Lifts all seeds of an occupied pit and drops them one by one from the next pit on. Returns where the last one fell.
     #[inline(always)]
-    pub(super) fn lap(self, pits: &mut Pits, origin: u8, hand: u8, observer: &mut impl Observer) -> u8 {
+    pub(super) fn lap(self, pits: &mut Pits, origin: u8, relay: bool, observer: &mut impl Observer) -> u8 {
+        self.lap_of(pits, origin, pits[usize::from(origin)], relay, observer)
+    }
+
+    /// The same with some of the pit's seeds, at least one.
+    #[inline(always)]
+    pub(super) fn lap_of(self, pits: &mut Pits, origin: u8, hand: u8, relay: bool, observer: &mut impl Observer) -> u8 {
+        observer.step(Step::Lift { pit: origin, seeds: hand, relay });
         let (origin, hand) = (usize::from(origin), usize::from(hand));
         watch_drops(origin, hand, RING, self.skip_origin, observer);
         let lap = &self.table[origin][hand];
-        for (pit, dropped) in pits[..LANES].iter_mut().zip(lap) {
-            *pit += dropped;
+        for (pit, change) in pits[..LANES].iter_mut().zip(lap) {
+            *pit = pit.wrapping_add(*change);
         }
         let circuit = if self.skip_origin { RING - 1 } else { RING };
         let steps = if hand <= circuit { hand } else { (hand - 1) % circuit + 1 };
@@ -133,9 +143,13 @@ mod tests {
             for origin in 0..R as u8 {
                 for hand in 1..H as u8 {
                     let mut pits = [0; MAX_PITS];
-                    let mut steps = Vec::new();
-                    let last = sowing.lap(&mut pits, origin, hand, &mut steps);
+                    // One seed more than is lifted stays behind.
+                    pits[usize::from(origin)] = hand + 1;
                     let mut by_hand = [0; MAX_PITS];
+                    by_hand[usize::from(origin)] = 1;
+                    let mut steps = Vec::new();
+                    let last = sowing.lap_of(&mut pits, origin, hand, false, &mut steps);
+                    assert_eq!(steps.remove(0), Step::Lift { pit: origin, seeds: hand, relay: false });
                     for step in &steps {
                         let Step::Drop(pit) = *step else { panic!("{step:?}") };
                         assert!(!(sowing.skip_origin && pit == origin));

@@ -1,7 +1,7 @@
 //! What a game must say about itself, and what follows from that.
 
 use super::observer::{Observer, Step};
-use super::{EndReason, Game, IllegalMove, Move, OptionSpec, Phase, Position, Seat};
+use super::{Dice, EndReason, Game, IllegalMove, Move, OptionSpec, Phase, PitSet, Position, Seat};
 
 /// What a played move did, beside changing the position.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
@@ -37,6 +37,12 @@ pub(super) trait Variant: Copy + Default {
     /// Visits the legal moves of a position that is not over; none in Kiothi's openings.
     fn each_move(&self, p: &Position, visit: &mut impl FnMut(Move));
 
+    /// The pits to draw from when every legal move is to sow a whole pit; none when that is not so or not known.
+    #[inline]
+    fn pits_to_sow(&self, _: &Position) -> PitSet {
+        PitSet::EMPTY
+    }
+
     /// Plays a legal move, and ends the game where the rules say so.
     fn play(&self, p: &mut Position, mv: Move, observer: &mut impl Observer) -> Ply;
 
@@ -45,6 +51,33 @@ pub(super) trait Variant: Copy + Default {
 
     /// Who is given the seeds that this pit holds when the game ends; `None`: nobody, they stay.
     fn leftovers_to(&self, p: &Position, pit: u8, reason: EndReason) -> Option<Seat>;
+
+    /// Draws a legal move, each as likely as any other; none when the game is over.
+    #[inline(always)]
+    fn draw(&self, p: &Position, dice: &mut impl Dice) -> Option<Move> {
+        if p.is_over() {
+            return None;
+        }
+        let pits = self.pits_to_sow(p);
+        if !pits.is_empty() {
+            return Some(Move::sow(pits.nth(dice.below(pits.len().into()) as u32)));
+        }
+        // Counted first and then looked up: cheaper than to keep a list.
+        let mut count = 0;
+        self.each_move(p, &mut |_| count += 1);
+        if count == 0 {
+            return None;
+        }
+        let mut left = dice.below(count);
+        let mut drawn = None;
+        self.each_move(p, &mut |mv| {
+            if left == 0 && drawn.is_none() {
+                drawn = Some(mv);
+            }
+            left = left.wrapping_sub(1);
+        });
+        drawn
+    }
 
     /// Gives the next decision to the seat to act, or ends the game if a rule says so now.
     #[inline(always)]

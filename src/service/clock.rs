@@ -1,7 +1,7 @@
 //! Time, from outside, so that tests can set it.
 
 use crate::session::Micros;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 /// Tells the time.
 pub trait Clock: Send + Sync + 'static {
@@ -9,13 +9,24 @@ pub trait Clock: Send + Sync + 'static {
     fn now(&self) -> Micros;
 }
 
-/// The machine's clock.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct SystemClock;
+/// The machine's clock as it was at the start, and the time that has gone by since. Whoever sets the machine's clock while the
+/// server runs changes nobody's time.
+#[derive(Debug, Clone, Copy)]
+pub struct SystemClock {
+    start: SystemTime,
+    running: Instant,
+}
+
+impl Default for SystemClock {
+    fn default() -> SystemClock {
+        SystemClock { start: SystemTime::now(), running: Instant::now() }
+    }
+}
 
 impl Clock for SystemClock {
     fn now(&self) -> Micros {
-        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let now = self.start + self.running.elapsed();
+        let since = now.duration_since(UNIX_EPOCH).unwrap_or_default();
         Micros::try_from(since.as_micros()).unwrap_or(Micros::MAX)
     }
 }

@@ -1,11 +1,12 @@
 //! Changing sessions: replay by request id first, then the version, then the command itself.
 
 use super::create::players;
-use super::live::{Answered, Live};
+use super::error::join;
+use super::live::{Answered, Live, read_event};
 use super::request::{command_digest, digest, request};
 use super::{RequestId, ServiceError, Sessions};
 use crate::game::observer::Step;
-use crate::session::{Command, Event, Session, View};
+use crate::session::{Command, Event, Micros, Session, View};
 use crate::store::{self, Append, Appended, Deleted, Request};
 
 /// Which session a command is for, and under what conditions.
@@ -55,7 +56,7 @@ impl Sessions {
         // In a task of its own: a caller that goes away must not leave a slot that knows less than the store.
         let sessions = self.clone();
         let task = tokio::spawn(async move { sessions.apply_now(target, command, want_steps, look).await });
-        task.await.map_err(|_| ServiceError::Stopping)?
+        join(task.await)?
     }
 
     async fn apply_now<T>(
@@ -70,43 +71,72 @@ impl Sessions {
         let mut slot = slot.lock().await;
         for _ in 0..ATTEMPTS {
             let live = self.fill(&target.session_id, &mut slot).await?;
-            if let Some(answered) = request.as_ref().and_then(|request| live.answered(&request.id)) {
-                check_same(request.as_ref(), answered)?;
+            if let Some((request, answered)) =
+                request.as_ref().and_then(|it| live.answered(&it.id).map(|answered| (it, answered)))
+            {
+                check_same(request, answered)?;
                 return self.repeat(&target.session_id, answered, want_steps, look).await;
             }
-            check_version(&live.session, target.expected_version)?;
-            let events = live.session.decide(&command)?;
-            let mut steps = Vec::new();
-            if want_steps {
-                watch(&live.session, &events, &mut steps);
+            let now = self.time_for(&live.session);
+            // Time that is out comes before whatever else is wanted, unless that is what is claimed.
+            if command != Command::ClaimTimeout
+                && let Some(events) = live.session.timed_out(now)
+            {
+                self.commit(&mut slot, &events, None, now).await?;
+                continue;
             }
-            match self.store_events(live, &events, request.clone()).await {
-                Ok(Appended::Done) => return Ok(Applied { events, steps, after: look(&live.session), replayed: false }),
-                // Whatever happened, the store knows it, and the copy here no longer does.
-                failed => {
-                    *slot = None;
-                    if failed? == Appended::NotFound {
-                        self.slots.forget(&target.session_id);
-                        return Err(ServiceError::NotFound);
-                    }
-                }
+            check_version(&live.session, target.expected_version)?;
+            let mut steps = Vec::new();
+            let decided = if want_steps {
+                live.session.decide(&command, now, &mut steps)
+            } else {
+                live.session.decide(&command, now, &mut ())
+            };
+            let events = decided?;
+            self.make_rematch(&live.session, &events).await?;
+            if let Some(live) = self.commit(&mut slot, &events, request.clone(), now).await? {
+                return Ok(Applied { events, steps, after: look(&live.session), replayed: false });
             }
         }
         Err(ServiceError::Contended)
     }
 
-    /// Takes events in and stores them. Unless it answers [`Appended::Done`], the slot must be emptied.
-    pub(super) async fn store_events(
+    /// The time of what happens to a session now. A clock that is set back must not turn the order of events round.
+    pub(super) fn time_for(&self, session: &Session) -> Micros {
+        self.clock.now().max(session.updated())
+    }
+
+    /// Stores what was decided on the session of a slot, and takes it in; `None`: somebody else was faster, and the slot is empty.
+    pub(super) async fn commit<'a>(
+        &self,
+        slot: &'a mut Option<Live>,
+        events: &[Event],
+        request: Option<Request>,
+        time: Micros,
+    ) -> Result<Option<&'a Live>, ServiceError> {
+        // Out of its slot while it knows more than the store: it goes back only once both know the same.
+        let Some(mut live) = slot.take() else { return Ok(None) };
+        match self.store_events(&mut live, events, request, time).await? {
+            Appended::Done => Ok(Some(slot.insert(live))),
+            Appended::Conflict => Ok(None),
+            Appended::NotFound => {
+                self.slots.forget(live.session.id());
+                Err(ServiceError::not_found(live.session.id()))
+            }
+        }
+    }
+
+    /// Takes events in and stores them. Unless it answers [`Appended::Done`], the copy is worth nothing any more.
+    async fn store_events(
         &self,
         live: &mut Live,
         events: &[Event],
         request: Option<Request>,
+        time: Micros,
     ) -> Result<Appended, ServiceError> {
         let expected_version = live.session.version();
-        // A clock that is set back must not turn the order of events round.
-        let time = self.clock.now().max(live.session.updated());
         for event in events {
-            live.take_in(event, time, request.as_ref())?;
+            live.take_in(event, time, request.as_ref(), &mut ())?;
         }
         let append = Append {
             session_id: live.session.id().to_owned(),
@@ -132,14 +162,18 @@ impl Sessions {
     ) -> Result<Applied<T>, ServiceError> {
         let mut live = self.load(session_id, answered.first - 1).await?;
         let count = (answered.last + 1 - answered.first) as usize;
-        let stored = self.store.read(session_id, answered.first - 1, count).await?.ok_or(ServiceError::NotFound)?;
-        let events: Vec<_> = stored.iter().map(|event| super::live::read_event(session_id, event)).collect::<Result<_, _>>()?;
+        let stored =
+            self.store.read(session_id, answered.first - 1, count).await?.ok_or_else(|| ServiceError::not_found(session_id))?;
+        let mut events = Vec::with_capacity(count);
         let mut steps = Vec::new();
-        if want_steps {
-            watch(&live.session, &events, &mut steps);
-        }
-        for (event, stored) in events.iter().zip(&stored) {
-            live.take_in(event, stored.time, None)?;
+        for stored in &stored {
+            let event = read_event(session_id, stored)?;
+            if want_steps {
+                live.take_in(&event, stored.time, None, &mut steps)?;
+            } else {
+                live.take_in(&event, stored.time, None, &mut ())?;
+            }
+            events.push(event);
         }
         Ok(Applied { events, steps, after: look(&live.session), replayed: true })
     }
@@ -150,7 +184,7 @@ impl Sessions {
     /// [`ServiceError::NotFound`], [`ServiceError::RequestIdReused`], [`ServiceError::StaleVersion`], or the store's.
     pub async fn delete(&self, delete: Delete) -> Result<(), ServiceError> {
         let sessions = self.clone();
-        tokio::spawn(async move { sessions.delete_now(delete).await }).await.map_err(|_| ServiceError::Stopping)?
+        join(tokio::spawn(async move { sessions.delete_now(delete).await }).await)?
     }
 
     async fn delete_now(&self, Target { session_id, expected_version, request_id }: Delete) -> Result<(), ServiceError> {
@@ -160,6 +194,9 @@ impl Sessions {
         });
         let slot = self.slots.get(&session_id);
         let mut slot = slot.lock().await;
+        if let Some(request) = &request {
+            self.check_unused(&session_id, &request.id, &mut slot).await?;
+        }
         *slot = None;
         let time = self.clock.now();
         let delete = store::Delete { session_id: session_id.clone(), expected_version, request: request.clone(), time };
@@ -174,17 +211,28 @@ impl Sessions {
                 if by.digest == request.digest {
                     Ok(())
                 } else {
-                    Err(ServiceError::RequestIdReused)
+                    Err(ServiceError::RequestIdReused { request_id: request.id })
                 }
             }
-            (Deleted::Gone(_) | Deleted::NotFound, _) => Err(ServiceError::NotFound),
+            (Deleted::Gone(_) | Deleted::NotFound, _) => Err(ServiceError::NotFound { session_id }),
+        }
+    }
+
+    /// Refuses to remove a session by a request id that has changed it. One that can't be read may be removed all the same.
+    async fn check_unused(&self, session_id: &str, request_id: &str, slot: &mut Option<Live>) -> Result<(), ServiceError> {
+        match self.fill(session_id, slot).await {
+            Ok(live) if live.answered(request_id).is_some() => {
+                Err(ServiceError::RequestIdReused { request_id: request_id.to_owned() })
+            }
+            Ok(_) | Err(ServiceError::NotFound { .. } | ServiceError::Damaged { .. }) => Ok(()),
+            Err(error) => Err(error),
         }
     }
 }
 
-fn check_same(request: Option<&Request>, answered: Answered) -> Result<(), ServiceError> {
-    let same = request.is_some_and(|request| request.digest == answered.digest);
-    if same { Ok(()) } else { Err(ServiceError::RequestIdReused) }
+fn check_same(request: &Request, answered: Answered) -> Result<(), ServiceError> {
+    let same = request.digest == answered.digest;
+    if same { Ok(()) } else { Err(ServiceError::RequestIdReused { request_id: request.id.clone() }) }
 }
 
 fn check_version(session: &Session, expected: Option<u32>) -> Result<(), ServiceError> {
@@ -192,14 +240,5 @@ fn check_version(session: &Session, expected: Option<u32>) -> Result<(), Service
     match expected {
         Some(expected) if expected != current => Err(ServiceError::StaleVersion { expected, current }),
         _ => Ok(()),
-    }
-}
-
-/// Collects the steps of the move among these events, which were decided on this session.
-pub(super) fn watch(session: &Session, events: &[Event], steps: &mut Vec<Step>) {
-    for event in events {
-        if let Event::MovePlayed { mv, .. } = event {
-            session.record().preview(*mv, steps).expect("a decided move is legal");
-        }
     }
 }

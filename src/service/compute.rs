@@ -1,6 +1,7 @@
 //! Long computations, kept away from the threads that serve the network.
 
 use super::ServiceError;
+use super::error::join;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use tokio::sync::Semaphore;
@@ -54,6 +55,6 @@ impl Compute {
             let _running = running;
             work(&cancel)
         });
-        task.await.map_err(|_| ServiceError::Stopping)
+        join(task.await)
     }
 }

@@ -1,10 +1,11 @@
 //! Making sessions.
 
+use super::error::join;
 use super::request::{digest, request};
 use super::{RequestId, ServiceError, Sessions};
 use crate::game::{Guards, Position, Rules};
-use crate::session::{Created as CreatedEvent, Event, Micros, Session, View};
-use crate::store::{Create, Created, Head, Players};
+use crate::session::{ClockSetting, Created as CreatedEvent, Event, Micros, Session, View};
+use crate::store::{self, Create, Created, Head, Players, Request};
 use std::collections::BTreeMap;
 
 /// A session to make, checked already.
@@ -20,6 +21,12 @@ pub struct NewSession {
     pub start: Position,
     /// The caller's own marks.
     pub labels: BTreeMap<String, String>,
+    /// The most rounds that are played, at least one.
+    pub rounds: u32,
+    /// How time is limited.
+    pub clock: Option<ClockSetting>,
+    /// The session that this one is the rematch of.
+    pub previous_session_id: Option<String>,
     /// The caller's id of the request.
     pub request_id: RequestId,
 }
@@ -40,6 +47,9 @@ impl NewSession {
             guards: self.guards.into(),
             position: self.start.to_string(),
             labels: self.labels.clone(),
+            rounds: self.rounds,
+            clock: self.clock,
+            previous_session_id: self.previous_session_id.clone(),
         }
     }
 
@@ -48,17 +58,11 @@ impl NewSession {
         let created = self.event();
         let id = self.session_id.clone().unwrap_or_else(|| uuid::Uuid::now_v7().to_string());
         let mut session = Session::new(id.clone(), &created, now).map_err(|error| ServiceError::diverged(&id, &error))?;
-        let more = session.end_at_start();
-        evolve(&mut session, &more, now)?;
+        let more = end_at_start(&mut session, now)?;
         let events = std::iter::once(&Event::Created(created)).chain(&more).map(Event::to_json).collect();
         let create = Create { head: head(&session), events, request: None };
         Ok((session, create))
     }
-}
-
-fn creation_digest(session_id: Option<&String>, created: &str) -> [u8; 32] {
-    let id = session_id.map_or("", String::as_str);
-    digest(&[&"create", &id, &created])
 }
 
 impl Sessions {
@@ -69,37 +73,45 @@ impl Sessions {
     /// and deleted since, or the store's.
     pub async fn create(&self, new: NewSession) -> Result<Made, ServiceError> {
         let (session, mut create) = new.prepare(self.clock.now())?;
-        let request = request(&new.request_id, || creation_digest(new.session_id.as_ref(), &create.events[0]));
+        let request =
+            request(&new.request_id, || digest(&[&"create", &new.session_id.as_deref().unwrap_or_default(), &create.events[0]]));
         create.request.clone_from(&request);
         // In a task of its own: a caller that goes away must not leave a half-done call behind.
         let store = self.store.clone();
         let outcome = tokio::spawn(async move { store.create(create).await });
-        match outcome.await.map_err(|_| ServiceError::Stopping)?? {
+        match join(outcome.await)?? {
             Created::Done => Ok(Made { session, replayed: false }),
-            Created::IdTaken => Err(ServiceError::IdTaken),
-            Created::Repeated(creation) if request.is_none_or(|request| request.digest != creation.request.digest) => {
-                Err(ServiceError::RequestIdReused)
-            }
-            Created::Repeated(creation) if creation.deleted => Err(ServiceError::NotFound),
-            Created::Repeated(creation) => Ok(Made { session: self.as_made(&creation.session_id).await?, replayed: true }),
+            Created::IdTaken => Err(ServiceError::IdTaken { session_id: session.id().to_owned() }),
+            Created::Repeated(creation) => self.made_before(creation, request).await,
         }
+    }
+
+    async fn made_before(&self, creation: store::Creation, request: Option<Request>) -> Result<Made, ServiceError> {
+        if request.is_none_or(|request| request.digest != creation.request.digest) {
+            return Err(ServiceError::RequestIdReused { request_id: creation.request.id });
+        }
+        if creation.deleted {
+            return Err(ServiceError::not_found(&creation.session_id));
+        }
+        Ok(Made { session: self.as_made(&creation.session_id).await?, replayed: true })
     }
 
     /// A session as it was when it was made.
     pub(super) async fn as_made(&self, session_id: &str) -> Result<Session, ServiceError> {
         let mut session = self.load(session_id, 1).await?.session;
         let time = session.created();
-        let more = session.end_at_start();
-        evolve(&mut session, &more, time)?;
+        end_at_start(&mut session, time)?;
         Ok(session)
     }
 }
 
-fn evolve(session: &mut Session, events: &[Event], time: Micros) -> Result<(), ServiceError> {
-    for event in events {
-        session.evolve(event, time).map_err(|error| ServiceError::diverged(session.id(), &error))?;
+/// Takes in what follows at once when a session starts in a position that is over.
+fn end_at_start(session: &mut Session, time: Micros) -> Result<Vec<Event>, ServiceError> {
+    let events = session.end_at_start();
+    for event in &events {
+        session.evolve(event, time, &mut ()).map_err(|error| ServiceError::diverged(session.id(), &error))?;
     }
-    Ok(())
+    Ok(events)
 }
 
 /// What the store keeps of a session for lists.

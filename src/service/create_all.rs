@@ -1,5 +1,6 @@
 //! Making many sessions at once, all or none.
 
+use super::error::join;
 use super::request::{digest, request};
 use super::{NewSession, RequestId, ServiceError, Sessions};
 use crate::session::Session;
@@ -19,8 +20,8 @@ impl Sessions {
     /// ones. Asked again with the same request id it answers as the first time.
     ///
     /// # Errors
-    /// [`ServiceError::IdsTaken`], [`ServiceError::RequestIdReused`], [`ServiceError::Gone`] when they were made by the same
-    /// request and one has been deleted since, or the store's.
+    /// [`ServiceError::IdsTaken`], [`ServiceError::RequestIdReused`], [`ServiceError::NotFound`] when they were made by
+    /// the same request and one has been deleted since, or the store's.
     pub async fn create_all(&self, news: Vec<NewSession>, request_id: RequestId) -> Result<MadeAll, ServiceError> {
         let now = self.clock.now();
         let prepared: Vec<_> = news.iter().map(|new| new.prepare(now)).collect::<Result<_, _>>()?;
@@ -31,31 +32,33 @@ impl Sessions {
             let parts = parts.iter().map(|part| part as &dyn Display);
             digest(&std::iter::once(&"create all" as &dyn Display).chain(parts).collect::<Vec<_>>())
         });
+        let ids: Vec<_> = sessions.iter().map(|session| session.id().to_owned()).collect();
         let batch = CreateAll { sessions: creates, request: request.clone() };
         // In a task of its own: a caller that goes away must not leave a half-done call behind.
         let store = self.store.clone();
         let outcome = tokio::spawn(async move { store.create_all(batch).await });
-        match outcome.await.map_err(|_| ServiceError::Stopping)?? {
+        match join(outcome.await)?? {
             CreatedAll::Done => Ok(MadeAll { sessions, replayed: false }),
-            CreatedAll::IdsTaken(places) => Err(ServiceError::IdsTaken(places)),
+            CreatedAll::IdsTaken(places) => {
+                let taken = places.into_iter().map(|place| (place, ids[place].clone()));
+                Err(ServiceError::IdsTaken(taken.collect()))
+            }
             CreatedAll::Repeated(creations) => self.all_made_before(&creations, request).await,
         }
     }
 
     async fn all_made_before(&self, creations: &[Creation], request: Option<Request>) -> Result<MadeAll, ServiceError> {
-        if request.is_none_or(|request| creations.iter().any(|creation| creation.request.digest != request.digest)) {
-            return Err(ServiceError::RequestIdReused);
+        for Creation { session_id, request: before, deleted } in creations {
+            if request.as_ref().is_none_or(|request| before.digest != request.digest) {
+                return Err(ServiceError::RequestIdReused { request_id: before.id.clone() });
+            }
+            if *deleted {
+                return Err(ServiceError::not_found(session_id));
+            }
         }
         let mut sessions = Vec::with_capacity(creations.len());
-        for Creation { session_id, deleted, .. } in creations {
-            let gone = || ServiceError::Gone { session_id: session_id.clone() };
-            if *deleted {
-                return Err(gone());
-            }
-            sessions.push(self.as_made(session_id).await.map_err(|error| match error {
-                ServiceError::NotFound => gone(),
-                other => other,
-            })?);
+        for creation in creations {
+            sessions.push(self.as_made(&creation.session_id).await?);
         }
         Ok(MadeAll { sessions, replayed: true })
     }

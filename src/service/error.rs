@@ -9,7 +9,10 @@ use thiserror::Error;
 pub enum ServiceError {
     /// There is no such session.
     #[error("there is no session of this id")]
-    NotFound,
+    NotFound {
+        /// The id.
+        session_id: String,
+    },
     /// The session has not come that far.
     #[error("the session is at version {current} and has no version {asked} yet")]
     VersionAhead {
@@ -20,10 +23,16 @@ pub enum ServiceError {
     },
     /// A session of this id is there, or was and is deleted.
     #[error("this session id is taken, or was before its session was deleted; choose another")]
-    IdTaken,
+    IdTaken {
+        /// The id.
+        session_id: String,
+    },
     /// The request id was used with another content.
     #[error("this request id was used before for another request; use a new one for every new request")]
-    RequestIdReused,
+    RequestIdReused {
+        /// The id.
+        request_id: String,
+    },
     /// The session has another version than the caller thinks.
     #[error("the session is at version {current}, not {expected}; read it again and decide anew")]
     StaleVersion {
@@ -52,21 +61,19 @@ pub enum ServiceError {
     /// More long computations are asked for than may wait.
     #[error("too many long computations are running; try again")]
     Busy,
-    /// The server is stopping, or the call's task was lost.
+    /// The server is stopping.
     #[error("the server is stopping; try again")]
     Stopping,
-    /// Of a batch, these session ids (places in it, from 0) are taken, or were before their sessions were deleted.
-    #[error("session ids of the batch are taken, or were before their sessions were deleted; nothing was made")]
-    IdsTaken(Vec<usize>),
-    /// Of a batch that was made before by the same request, this session has been deleted since.
-    #[error("session {session_id} was made by this request and has been deleted since")]
-    Gone {
-        /// The session.
-        session_id: String,
-    },
+    /// Of a batch, these session ids, each with its place in it from 0, are taken, or were before their sessions were deleted.
+    #[error("session ids of the batch are taken, or were before their sessions were deleted; choose others")]
+    IdsTaken(Vec<(usize, String)>),
 }
 
 impl ServiceError {
+    pub(super) fn not_found(session_id: &str) -> ServiceError {
+        ServiceError::NotFound { session_id: session_id.to_owned() }
+    }
+
     pub(super) fn damaged(session_id: &str, what: impl ToString) -> ServiceError {
         ServiceError::Damaged { session_id: session_id.to_owned(), what: what.to_string() }
     }
@@ -74,4 +81,12 @@ impl ServiceError {
     pub(super) fn diverged(session_id: &str, divergence: &Divergence) -> ServiceError {
         ServiceError::damaged(session_id, divergence)
     }
+}
+
+/// What a task of a call came to. A panic in it goes on in the call: only the call can answer for it.
+pub(super) fn join<T>(joined: Result<T, tokio::task::JoinError>) -> Result<T, ServiceError> {
+    joined.map_err(|error| match error.try_into_panic() {
+        Ok(panic) => std::panic::resume_unwind(panic),
+        Err(_cancelled) => ServiceError::Stopping,
+    })
 }

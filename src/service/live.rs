@@ -1,7 +1,9 @@
 //! Sessions in memory: each with a lock, the most recently used kept.
 
+use super::error::join;
 use super::{ServiceError, Sessions};
-use crate::session::{Event, Session};
+use crate::game::observer::Observer;
+use crate::session::{Event, Micros, Session};
 use crate::store::{Request, StoredEvent};
 use lru::LruCache;
 use std::collections::HashMap;
@@ -28,9 +30,15 @@ impl Live {
         self.requests.get(request_id).copied()
     }
 
-    /// Takes in an event that is stored.
-    pub(super) fn take_in(&mut self, event: &Event, time: i64, request: Option<&Request>) -> Result<(), ServiceError> {
-        let evolved = self.session.evolve(event, time);
+    /// Takes in an event.
+    pub(super) fn take_in(
+        &mut self,
+        event: &Event,
+        time: Micros,
+        request: Option<&Request>,
+        observer: &mut impl Observer,
+    ) -> Result<(), ServiceError> {
+        let evolved = self.session.evolve(event, time, observer);
         evolved.map_err(|divergence| ServiceError::diverged(self.session.id(), &divergence))?;
         self.remember(request, self.session.version());
         Ok(())
@@ -82,8 +90,35 @@ impl Sessions {
     /// When it is not there or can't be read.
     pub async fn look<T>(&self, session_id: &str, look: impl FnOnce(&Session) -> T) -> Result<T, ServiceError> {
         let slot = self.slots.get(session_id);
-        let mut slot = slot.lock().await;
-        Ok(look(&self.fill(session_id, &mut slot).await?.session))
+        loop {
+            let mut slot = slot.lock().await;
+            let session = &self.fill(session_id, &mut slot).await?.session;
+            if session.timed_out(self.time_for(session)).is_none() {
+                return Ok(look(session));
+            }
+            drop(slot);
+            self.settle_time(session_id).await?;
+        }
+    }
+
+    /// Ends the round of a session whose seat to act is out of time.
+    ///
+    /// # Errors
+    /// When it is not there or can't be read, or the store's.
+    pub async fn settle_time(&self, session_id: &str) -> Result<(), ServiceError> {
+        // In a task of its own: a caller that goes away must not leave a slot that knows less than the store.
+        let (sessions, session_id) = (self.clone(), session_id.to_owned());
+        let task = tokio::spawn(async move {
+            let slot = sessions.slots.get(&session_id);
+            let mut slot = slot.lock().await;
+            let session = &sessions.fill(&session_id, &mut slot).await?.session;
+            let now = sessions.time_for(session);
+            if let Some(events) = session.timed_out(now) {
+                sessions.commit(&mut slot, &events, None, now).await?;
+            }
+            Ok(())
+        });
+        join(task.await)?
     }
 
     /// The session of a slot, read from the store if it must be.
@@ -97,7 +132,7 @@ impl Sessions {
                 }
             }
         }
-        slot.as_mut().ok_or(ServiceError::NotFound)
+        slot.as_mut().ok_or_else(|| ServiceError::not_found(session_id))
     }
 
     /// Reads a session as it was at a version, or as it is now if it has not come that far.
@@ -106,7 +141,7 @@ impl Sessions {
         loop {
             let after = live.as_ref().map_or(0, |live| live.session.version());
             let limit = PAGE.min((version - after) as usize);
-            let events = self.store.read(session_id, after, limit).await?.ok_or(ServiceError::NotFound)?;
+            let events = self.store.read(session_id, after, limit).await?.ok_or_else(|| ServiceError::not_found(session_id))?;
             let last_page = events.len() < PAGE;
             for event in &events {
                 live = Some(append(session_id, live, event)?);
@@ -125,12 +160,14 @@ fn append(session_id: &str, live: Option<Live>, stored: &StoredEvent) -> Result<
         (None, Event::Created(created)) => {
             let session = Session::new(session_id.to_owned(), created, stored.time)
                 .map_err(|divergence| ServiceError::diverged(session_id, &divergence))?;
-            return Ok(Live { session, requests: HashMap::new() });
+            let mut live = Live { session, requests: HashMap::new() };
+            live.remember(stored.request.as_ref(), 1);
+            return Ok(live);
         }
         (None, _) => return Err(ServiceError::damaged(session_id, "its first event does not make it")),
         (Some(live), _) => live,
     };
-    live.take_in(&event, stored.time, stored.request.as_ref())?;
+    live.take_in(&event, stored.time, stored.request.as_ref(), &mut ())?;
     Ok(live)
 }
 

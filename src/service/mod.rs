@@ -1,7 +1,7 @@
 //! Running sessions: commands are decided, stored, and only then answered.
 //!
 //! A reply means that its events are durable. Between a decision and its events' durability nobody else may decide on the same
-//! session, so that every session has a [`slot`](live) with a lock. What a slot holds is only a copy: the store alone
+//! session, so that every session has a slot with a lock. What a slot holds is only a copy: the store alone
 //! says what happened, and an append that finds another version there makes the slot read again.
 
 mod clock;
@@ -12,6 +12,7 @@ mod create_all;
 mod error;
 mod live;
 mod reads;
+mod rematch;
 mod request;
 mod retention;
 
@@ -26,6 +27,7 @@ pub use reads::{EventRecord, Events, Listed, Page, Shown};
 pub use request::RequestId;
 pub use retention::{Retention, Swept};
 
+use crate::session::Micros;
 use crate::store::Store;
 use live::Slots;
 use std::sync::Arc;
@@ -43,5 +45,11 @@ impl Sessions {
     #[must_use]
     pub fn new(store: Arc<dyn Store>, clock: Arc<dyn Clock>, cached: usize) -> Sessions {
         Sessions { store, clock, slots: Arc::new(Slots::new(cached)) }
+    }
+
+    /// The server's time.
+    #[must_use]
+    pub fn now(&self) -> Micros {
+        self.clock.now()
     }
 }

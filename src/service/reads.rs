@@ -1,8 +1,8 @@
 //! Reading sessions: as they were, event by event, and in lists.
 
-use super::commands::watch;
 use super::live::read_event;
 use super::{ServiceError, Sessions};
+use crate::game::Position;
 use crate::game::observer::Step;
 use crate::session::{Event, Micros, Session, View};
 use crate::store::{Filter, Head, HeadPage, Place, Query};
@@ -42,8 +42,8 @@ pub struct Page {
     pub limit: usize,
 }
 
-/// What the store knows of a session, and what it shows.
-pub type Shown = (Head, View);
+/// What the store knows of a session, what it shows, and its position.
+pub type Shown = (Head, View, Position);
 
 /// Sessions of a list.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -70,8 +70,8 @@ impl Sessions {
     /// # Errors
     /// [`ServiceError::NotFound`], [`ServiceError::VersionAhead`], or the store's.
     pub async fn events(&self, session_id: &str, after: u32, limit: usize, want_steps: bool) -> Result<Events, ServiceError> {
-        let stored = self.store.read(session_id, after, limit).await?.ok_or(ServiceError::NotFound)?;
-        let version = self.store.head(session_id).await?.ok_or(ServiceError::NotFound)?.version;
+        let stored = self.store.read(session_id, after, limit).await?.ok_or_else(|| ServiceError::not_found(session_id))?;
+        let version = self.store.head(session_id).await?.ok_or_else(|| ServiceError::not_found(session_id))?.version;
         if after > version {
             return Err(ServiceError::VersionAhead { asked: after, current: version });
         }
@@ -99,19 +99,21 @@ impl Sessions {
         Ok(Listed { sessions: heads.into_iter().map(shown).collect::<Result<_, _>>()?, next })
     }
 
-    /// Sessions as they stand, each for itself: [`ServiceError::NotFound`], or that what is stored of it makes no sense.
+    /// Sessions as they are stored, each for itself: it may not be there, or what is stored of it may make no sense.
     ///
     /// # Errors
     /// The store's.
-    pub async fn get_all(&self, session_ids: Vec<String>) -> Result<Vec<Result<Shown, ServiceError>>, ServiceError> {
-        let heads = self.store.heads(session_ids).await?;
-        Ok(heads.into_iter().map(|head| shown(head.ok_or(ServiceError::NotFound)?)).collect())
+    pub async fn get_all(&self, session_ids: &[String]) -> Result<Vec<Result<Shown, ServiceError>>, ServiceError> {
+        let heads = self.store.heads(session_ids.to_vec()).await?;
+        let found = session_ids.iter().zip(heads);
+        Ok(found.map(|(id, head)| shown(head.ok_or_else(|| ServiceError::not_found(id))?)).collect())
     }
 }
 
 fn shown(head: Head) -> Result<Shown, ServiceError> {
     let view = View::from_json(&head.summary).map_err(|why| ServiceError::damaged(&head.session_id, why))?;
-    Ok((head, view))
+    let position = view.read_position(&head.game).map_err(|why| ServiceError::damaged(&head.session_id, why))?;
+    Ok((head, view, position))
 }
 
 /// Takes an event in on a session that is replayed for its steps.
@@ -127,10 +129,7 @@ fn step(
         (None, Event::Created(created)) => Session::new(session_id.to_owned(), created, time).map_err(diverged),
         (None, _) => Err(ServiceError::damaged(session_id, "its first event does not make it")),
         (Some(mut session), _) => {
-            // Taken in first, so that what the rules now forbid is an error and not a panic.
-            let before = session.clone();
-            session.evolve(event, time).map_err(diverged)?;
-            watch(&before, std::slice::from_ref(event), steps);
+            session.evolve(event, time, steps).map_err(diverged)?;
             Ok(session)
         }
     }

@@ -1,5 +1,6 @@
 //! Repeated requests: how they are recognised.
 
+use crate::game::Seat;
 use crate::session::Command;
 use crate::store::Request;
 use sha2::{Digest, Sha256};
@@ -26,10 +27,15 @@ pub(super) fn request(id: &RequestId, digest: impl FnOnce() -> [u8; 32]) -> Opti
 
 /// What is the same in two requests for the same thing. Views (whether steps are wanted) are not part of it.
 pub(super) fn command_digest(command: &Command, expected_version: Option<u32>) -> [u8; 32] {
-    let seat = |seat: Option<crate::game::Seat>| seat.map_or("-".to_owned(), |seat| seat.to_string());
-    let version = expected_version.map_or("-".to_owned(), |version| version.to_string());
+    let by = |seat: &Option<Seat>| seat.map_or("-".to_owned(), |seat| seat.to_string());
+    let at = |version: &Option<u32>| version.map_or("-".to_owned(), |version| version.to_string());
+    let version = at(&expected_version);
     match command {
-        Command::Play { seat: by, mv } => digest(&[&"play", &seat(*by), mv, &version]),
-        Command::Resign { seat: by, whole_match } => digest(&[&"resign", &seat(*by), whole_match, &version]),
+        Command::Play { seat, mv } => digest(&[&"play", &by(seat), mv, &version]),
+        Command::Resign { seat, whole_match } => digest(&[&"resign", &by(seat), whole_match, &version]),
+        Command::Propose { seat, kind, to_version } => digest(&[&"propose", &by(seat), &kind.name(), &at(to_version), &version]),
+        Command::Answer { seat, kind, accept } => digest(&[&"answer", &by(seat), &kind.name(), accept, &version]),
+        Command::Withdraw { seat, kind } => digest(&[&"withdraw", &by(seat), &kind.name(), &version]),
+        Command::ClaimTimeout => digest(&[&"claim_timeout", &version]),
     }
 }

@@ -3,9 +3,10 @@
 //! What is to be done follows from the store alone, and every step names the version that it is for. So a sweep can be cut
 //! short anywhere, and several servers can sweep one store: each step is taken once.
 
+use super::error::join;
 use super::{ServiceError, Sessions, Target};
 use crate::session::{Event, Micros, State};
-use crate::store::{Appended, Expirable, IdleQuery};
+use crate::store::{Expirable, IdleQuery};
 use std::convert::Infallible;
 use std::time::{Duration, Instant};
 use tokio::task::JoinSet;
@@ -103,14 +104,19 @@ impl Sessions {
         let slot = self.slots.get(id);
         let mut slot = slot.lock().await;
         let done = match self.fill(id, &mut slot).await {
-            Ok(live) if live.session.version() == found.version => {
-                self.store_events(live, &[Event::Expiring { at }], None).await.map(|appended| appended == Appended::Done)
+            Ok(live) => {
+                let now = self.time_for(&live.session);
+                // Time that is out is news of the session: whoever looks at it will bring it about.
+                let unchanged = live.session.version() == found.version && live.session.timed_out(now).is_none();
+                if unchanged {
+                    self.commit(&mut slot, &[Event::Expiring { at }], None, now).await.map(|live| live.is_some())
+                } else {
+                    Ok(false)
+                }
             }
-            Ok(_) => Ok(false),
             Err(error) => Err(error),
         };
-        // It is not one of those that are used, so it is not to take the place of one in memory; and if anything but success
-        // came back, what is here is worth nothing.
+        // It is not one of those that are used, so it is not to take the place of one in memory.
         *slot = None;
         self.slots.forget(id);
         done
@@ -143,7 +149,7 @@ impl Sessions {
         let Expirable { session_id, version, updated: _ } = found;
         match self.delete(Target { session_id, expected_version: Some(version), request_id: None }).await {
             Ok(()) => Ok(true),
-            Err(ServiceError::StaleVersion { .. } | ServiceError::NotFound) => Ok(false),
+            Err(ServiceError::StaleVersion { .. } | ServiceError::NotFound { .. }) => Ok(false),
             Err(error) => Err(error),
         }
     }
@@ -158,9 +164,9 @@ where
     let mut steps: JoinSet<_> = found.into_iter().map(step).collect();
     let mut done = 0;
     while let Some(end) = steps.join_next().await {
-        match end.map_err(|_| ServiceError::Stopping)? {
+        match join(end)? {
             Ok(was_done) => done += usize::from(was_done),
-            Err(ServiceError::NotFound) => {}
+            Err(ServiceError::NotFound { .. }) => {}
             Err(error @ ServiceError::Damaged { .. }) => tracing::error!(%error, "a session can't be expired"),
             Err(error) => return Err(error),
         }

@@ -1,8 +1,8 @@
 //! Commands, and what they bring about.
 
-use super::{Event, MatchResult, Session};
-use crate::game::{IllegalMove, Move, Seat};
-use thiserror::Error;
+use super::{Event, MatchResult, Micros, ProposalKind, Rejection, Session};
+use crate::game::observer::Observer;
+use crate::game::{Move, Seat};
 
 /// Something that somebody wants to happen to a session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -21,71 +21,109 @@ pub enum Command {
         /// The whole match, and not only the round.
         whole_match: bool,
     },
-}
-
-/// Why a command is refused. Nothing has changed then.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
-pub enum Rejection {
-    /// The session has ended.
-    #[error("the session has ended ({}); make a new one to play on", .cause)]
-    SessionOver {
-        /// What ended it, in text.
-        cause: &'static str,
+    /// Propose something to the other seat.
+    Propose {
+        /// Who proposes; `None`: the seat to act.
+        seat: Option<Seat>,
+        /// What.
+        kind: ProposalKind,
+        /// Takeback: to which version.
+        to_version: Option<u32>,
     },
-    /// The other seat must act.
-    #[error("{to_act} is to act, not {seat}")]
-    NotYourTurn {
-        /// Who asked.
-        seat: Seat,
-        /// Whose turn it is.
-        to_act: Seat,
+    /// Answer a proposal.
+    Answer {
+        /// Who answers; `None`: the seat that it was made to.
+        seat: Option<Seat>,
+        /// What was proposed.
+        kind: ProposalKind,
+        /// Whether it is agreed to.
+        accept: bool,
     },
-    /// The rules don't allow the move.
-    #[error(transparent)]
-    Illegal(#[from] IllegalMove),
+    /// Withdraw a proposal.
+    Withdraw {
+        /// Who withdraws; `None`: the seat that made it.
+        seat: Option<Seat>,
+        /// What was proposed.
+        kind: ProposalKind,
+    },
+    /// Claim that the seat to act has used up its time.
+    ClaimTimeout,
 }
 
 impl Session {
-    /// The events that a command brings about.
+    /// The events that a command brings about; `observer` sees the steps of its move, if it is one.
     ///
     /// # Errors
     /// Why it is refused: first because the session has ended, then the turn, then the rules.
-    pub fn decide(&self, command: &Command) -> Result<Vec<Event>, Rejection> {
+    pub fn decide(&self, command: &Command, now: Micros, observer: &mut impl Observer) -> Result<Vec<Event>, Rejection> {
+        match *command {
+            Command::Propose { seat, kind, to_version } => return self.propose(seat, kind, to_version),
+            Command::Answer { seat, kind, accept } => return self.answer(seat, kind, accept),
+            Command::Withdraw { seat, kind } => return self.withdraw(seat, kind),
+            Command::Play { .. } | Command::Resign { .. } | Command::ClaimTimeout => {}
+        }
         if let Some(result) = self.result() {
             return Err(Rejection::SessionOver { cause: result.cause.name() });
         }
         let to_act = self.position().to_act();
         match *command {
             Command::Play { seat: Some(seat), .. } if seat != to_act => Err(Rejection::NotYourTurn { seat, to_act }),
-            Command::Play { mv, .. } => {
-                let ahead = self.record().preview(mv, &mut ())?;
-                let played = Event::MovePlayed {
-                    seat: to_act,
-                    mv: ahead.mv,
-                    position: ahead.position.to_string(),
-                    captured: ahead.ply.captured,
-                    endless: ahead.ply.endless,
-                };
-                let end = ahead.position.outcome().map(|outcome| MatchResult::played(&outcome));
-                Ok([played].into_iter().chain(end.into_iter().flat_map(|result| self.end(result))).collect())
-            }
-            Command::Resign { seat, whole_match } => {
-                let seat = seat.unwrap_or(to_act);
-                let result = MatchResult::resigned(self.position(), seat);
-                Ok([Event::Resigned { seat, whole_match }].into_iter().chain(self.end(result)).collect())
+            Command::Play { mv, .. } => self.play(mv, observer),
+            Command::Resign { seat, whole_match } => Ok(self.resign(seat.unwrap_or(to_act), whole_match)),
+            Command::ClaimTimeout | Command::Propose { .. } | Command::Answer { .. } | Command::Withdraw { .. } => {
+                let deadline = self.deadline();
+                self.timed_out(now).ok_or(Rejection::TimeNotOut { to_act, deadline })
             }
         }
+    }
+
+    fn play(&self, mv: Move, observer: &mut impl Observer) -> Result<Vec<Event>, Rejection> {
+        let ahead = self.record().preview(mv, observer)?;
+        let mut events = vec![Event::MovePlayed {
+            seat: self.position().to_act(),
+            mv: ahead.mv,
+            position: ahead.position.to_string(),
+            captured: ahead.ply.captured,
+            endless: ahead.ply.endless,
+        }];
+        if let Some(outcome) = ahead.position.outcome() {
+            events.extend(self.after_round(&ahead.position, MatchResult::played(&outcome)));
+        }
+        Ok(events)
+    }
+
+    fn resign(&self, seat: Seat, whole_match: bool) -> Vec<Event> {
+        let result = MatchResult::conceded(self.position(), seat, super::Cause::Resignation);
+        let mut events = vec![Event::Resigned { seat, whole_match }];
+        if whole_match {
+            events.extend(self.after_last_round(result, |points| MatchResult { winner: Some(seat.other()), ..points }));
+        } else {
+            events.extend(self.after_round(self.position(), result));
+        }
+        events
+    }
+
+    /// When the seat to act will be out of time, if its clock runs.
+    #[must_use]
+    pub fn deadline(&self) -> Option<Micros> {
+        let open = self.result().is_none();
+        self.clock().filter(|_| open).and_then(|clock| clock.deadline(self.position().to_act()))
+    }
+
+    /// What happens because the seat to act is out of time, if it is.
+    #[must_use]
+    pub fn timed_out(&self, now: Micros) -> Option<Vec<Event>> {
+        let deadline = self.deadline().filter(|&deadline| deadline < now)?;
+        let seat = self.position().to_act();
+        let result = MatchResult::conceded(self.position(), seat, super::Cause::Timeout);
+        let events = [Event::TimedOut { seat, deadline }].into_iter().chain(self.after_round(self.position(), result));
+        Some(events.collect())
     }
 
     /// What follows at once when a session starts in a position that is over.
     #[must_use]
     pub fn end_at_start(&self) -> Vec<Event> {
         let outcome = self.position().outcome();
-        outcome.into_iter().flat_map(|outcome| self.end(MatchResult::played(&outcome))).collect()
-    }
-
-    /// The end of the round, and with it of the match: a session has one round.
-    fn end(&self, result: MatchResult) -> [Event; 2] {
-        [Event::RoundEnded { round: self.round(), result }, Event::Ended { result }]
+        outcome.map(|outcome| self.after_round(self.position(), MatchResult::played(&outcome))).unwrap_or_default()
     }
 }

@@ -1,6 +1,6 @@
 //! Events, and the JSON that they are stored as.
 
-use super::{MatchResult, Micros};
+use super::{ClockSetting, MatchResult, Micros, ProposalKind};
 use crate::game::{Guards, Move, Seat};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -48,6 +48,62 @@ pub enum Event {
         /// How.
         result: MatchResult,
     },
+    /// A round began.
+    RoundStarted {
+        /// Its number, from 1.
+        round: u32,
+        /// Its first position, as text.
+        position: String,
+    },
+    /// Something was proposed.
+    Proposed {
+        /// By whom.
+        #[serde(with = "seat")]
+        seat: Seat,
+        /// What.
+        kind: ProposalKind,
+        /// Takeback: to which version.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        to_version: Option<u32>,
+    },
+    /// A proposal was answered.
+    Answered {
+        /// By whom.
+        #[serde(with = "seat")]
+        seat: Seat,
+        /// What was proposed.
+        kind: ProposalKind,
+        /// Whether it was agreed to.
+        accept: bool,
+    },
+    /// A proposal was withdrawn.
+    Withdrawn {
+        /// By whom.
+        #[serde(with = "seat")]
+        seat: Seat,
+        /// What was proposed.
+        kind: ProposalKind,
+    },
+    /// Moves were taken back by agreement.
+    TakenBack {
+        /// The session's version that the round went back to.
+        to_version: u32,
+        /// The position there, as text.
+        position: String,
+    },
+    /// A seat used up its time.
+    TimedOut {
+        /// Which.
+        #[serde(with = "seat")]
+        seat: Seat,
+        /// When its time was out.
+        deadline: Micros,
+    },
+    /// A rematch was agreed on.
+    RematchMade {
+        /// The new session.
+        session_id: String,
+    },
     /// The session is to be deleted, unless something else happens to it before.
     Expiring {
         /// When.
@@ -69,6 +125,25 @@ pub struct Created {
     pub position: String,
     /// The caller's own marks.
     pub labels: BTreeMap<String, String>,
+    /// The most rounds that are played.
+    #[serde(default = "one", skip_serializing_if = "is_one")]
+    pub rounds: u32,
+    /// How time is limited.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub clock: Option<ClockSetting>,
+    /// The session that this one is the rematch of.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub previous_session_id: Option<String>,
+}
+
+const fn one() -> u32 {
+    1
+}
+
+// By reference, as serde calls it.
+#[allow(clippy::trivially_copy_pass_by_ref)]
+const fn is_one(rounds: &u32) -> bool {
+    *rounds == 1
 }
 
 /// [`Guards`] as they are stored.
@@ -114,13 +189,24 @@ impl Event {
     #[must_use]
     pub const fn seat(&self) -> Option<Seat> {
         match self {
-            Event::MovePlayed { seat, .. } | Event::Resigned { seat, .. } => Some(*seat),
-            Event::Created(_) | Event::RoundEnded { .. } | Event::Ended { .. } | Event::Expiring { .. } => None,
+            Event::MovePlayed { seat, .. }
+            | Event::Resigned { seat, .. }
+            | Event::Proposed { seat, .. }
+            | Event::Answered { seat, .. }
+            | Event::Withdrawn { seat, .. }
+            | Event::TimedOut { seat, .. } => Some(*seat),
+            Event::Created(_)
+            | Event::RoundEnded { .. }
+            | Event::Ended { .. }
+            | Event::RoundStarted { .. }
+            | Event::TakenBack { .. }
+            | Event::RematchMade { .. }
+            | Event::Expiring { .. } => None,
         }
     }
 }
 
-mod seat {
+pub(super) mod seat {
     use crate::game::Seat;
     use serde::{Deserialize, Deserializer, Serializer, de::Error};
 

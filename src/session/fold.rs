@@ -1,9 +1,13 @@
-//! The session as the fold of its events.
+//! The session as its events have made it.
 
-use super::{Created, Event, MatchResult, Micros, State};
-use crate::game::{Game, Guards, Position, Record, Rules, SetUp};
+use super::evolve::{read_position, read_rules};
+use super::{Cause, Clock, Created, MatchResult, Micros, Proposals, State};
+use crate::game::{BySeat, Guards, Position, Record, Rules, Seat};
 use std::collections::BTreeMap;
 use thiserror::Error;
+
+/// The most rounds of a session.
+pub const MAX_ROUNDS: u32 = 100;
 
 /// A session as its events have made it.
 #[derive(Debug, Clone)]
@@ -11,13 +15,25 @@ pub struct Session {
     id: String,
     labels: BTreeMap<String, String>,
     created: Micros,
-    updated: Micros,
-    version: u32,
-    record: Record,
-    round: u32,
-    round_results: Vec<MatchResult>,
-    result: Option<MatchResult>,
-    expires: Option<Micros>,
+    pub(super) updated: Micros,
+    pub(super) version: u32,
+    pub(super) rounds: u32,
+    /// Who started the first round; the seats alternate.
+    first: Seat,
+    pub(super) round: u32,
+    /// The version that the round began with.
+    pub(super) round_version: u32,
+    pub(super) record: Record,
+    /// For each move of the record the version that it made.
+    pub(super) move_versions: Vec<u32>,
+    pub(super) round_results: Vec<MatchResult>,
+    pub(super) points: BySeat<u32>,
+    pub(super) result: Option<MatchResult>,
+    pub(super) clock: Option<Clock>,
+    pub(super) proposals: Proposals,
+    previous_session_id: Option<String>,
+    pub(super) next_session_id: Option<String>,
+    pub(super) expires: Option<Micros>,
 }
 
 /// An event that can't have followed the ones before it: the log is damaged, or the rules have changed since.
@@ -37,57 +53,29 @@ impl Session {
     /// When the event describes no playable session.
     pub fn new(id: String, created: &Created, time: Micros) -> Result<Session, Divergence> {
         let diverges = |why| Divergence { version: 1, why };
-        let game = Game::from_id(&created.game).ok_or_else(|| diverges("unknown game"))?;
-        let options = created.options.iter().map(|(name, value)| (name.as_str(), value.as_str()));
-        let rules = Rules::with_options(game, options).map_err(|_| diverges("unknown option"))?;
-        let set_up: SetUp = created.position.parse().map_err(|_| diverges("unreadable position"))?;
-        let start = set_up.position(&rules).map_err(|_| diverges("unplayable position"))?;
+        let rules = read_rules(&created.game, &created.options).map_err(diverges)?;
+        let start = read_position(&rules, &created.position).map_err(diverges)?;
         Ok(Session {
             id,
             labels: created.labels.clone(),
             created: time,
             updated: time,
             version: 1,
-            record: Record::new(rules, created.guards.into(), start),
+            rounds: created.rounds,
+            first: start.to_act(),
             round: 1,
+            round_version: 1,
+            record: Record::new(rules, created.guards.into(), start),
+            move_versions: Vec::new(),
             round_results: Vec::new(),
+            points: BySeat::default(),
             result: None,
+            clock: created.clock.map(|setting| Clock::new(setting, time)),
+            proposals: Proposals::default(),
+            previous_session_id: created.previous_session_id.clone(),
+            next_session_id: None,
             expires: None,
         })
-    }
-
-    /// Takes in the next event.
-    ///
-    /// # Errors
-    /// When it does not follow; the session must not be used any more then.
-    pub fn evolve(&mut self, event: &Event, time: Micros) -> Result<(), Divergence> {
-        let version = self.version + 1;
-        let fits = |so: bool, why| if so { Ok(()) } else { Err(Divergence { version, why }) };
-        match event {
-            Event::Created(_) => fits(false, "a second creation")?,
-            Event::MovePlayed { seat, mv, position, captured, endless } => {
-                fits(*seat == self.position().to_act(), "a move out of turn")?;
-                let ply =
-                    self.record.play(*mv, &mut ()).map_err(|_| Divergence { version, why: "a move that the rules forbid" })?;
-                fits(ply.captured == *captured && ply.endless == *endless, "a move that does something else")?;
-                fits(self.position().to_string() == *position, "a move that leads elsewhere")?;
-            }
-            Event::Resigned { .. } => fits(self.result.is_none(), "a resignation after the end")?,
-            Event::RoundEnded { round, result } => {
-                fits(*round == self.round && self.round_results.is_empty(), "the end of another round")?;
-                self.round_results.push(*result);
-            }
-            Event::Ended { result } => {
-                fits(self.result.is_none(), "a second end")?;
-                self.result = Some(*result);
-            }
-            Event::Expiring { .. } => {}
-        }
-        // Whatever else happens to a session that was to expire keeps it.
-        self.expires = if let Event::Expiring { at } = event { Some(*at) } else { None };
-        self.version = version;
-        self.updated = time;
-        Ok(())
     }
 
     /// Its id.
@@ -128,8 +116,24 @@ impl Session {
 
     /// Where it stands.
     #[must_use]
-    pub const fn state(&self) -> State {
-        if self.result.is_some() { State::Finished } else { State::Active }
+    pub fn state(&self) -> State {
+        match self.result {
+            None => State::Active,
+            Some(MatchResult { cause: Cause::Abort, .. }) => State::Aborted,
+            Some(_) => State::Finished,
+        }
+    }
+
+    /// The most rounds that are played.
+    #[must_use]
+    pub const fn rounds(&self) -> u32 {
+        self.rounds
+    }
+
+    /// Who started the first round.
+    #[must_use]
+    pub const fn first(&self) -> Seat {
+        self.first
     }
 
     /// The round in play, from 1.
@@ -138,16 +142,61 @@ impl Session {
         self.round
     }
 
+    /// The version that the round in play began with.
+    #[must_use]
+    pub const fn round_version(&self) -> u32 {
+        self.round_version
+    }
+
+    /// How many moves the round had at a version, if that was its first or one that a move made which still stands.
+    #[must_use]
+    pub fn plies_at(&self, version: u32) -> Option<usize> {
+        if version == self.round_version {
+            return Some(0);
+        }
+        self.move_versions.binary_search(&version).ok().map(|place| place + 1)
+    }
+
     /// The rounds that have ended.
     #[must_use]
     pub fn round_results(&self) -> &[MatchResult] {
         &self.round_results
     }
 
+    /// Points of the rounds that have ended.
+    #[must_use]
+    pub const fn points(&self) -> BySeat<u32> {
+        self.points
+    }
+
     /// How the match ended, if it has.
     #[must_use]
     pub const fn result(&self) -> Option<&MatchResult> {
         self.result.as_ref()
+    }
+
+    /// The clocks, if time is limited.
+    #[must_use]
+    pub const fn clock(&self) -> Option<&Clock> {
+        self.clock.as_ref()
+    }
+
+    /// What is proposed.
+    #[must_use]
+    pub const fn proposals(&self) -> &Proposals {
+        &self.proposals
+    }
+
+    /// The session that this one is the rematch of.
+    #[must_use]
+    pub fn previous_session_id(&self) -> Option<&str> {
+        self.previous_session_id.as_deref()
+    }
+
+    /// The rematch of this session.
+    #[must_use]
+    pub fn next_session_id(&self) -> Option<&str> {
+        self.next_session_id.as_deref()
     }
 
     /// When it is to be deleted, if that has been announced.

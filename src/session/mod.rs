@@ -3,19 +3,28 @@
 //! The events are the truth. [`Session::decide`] turns a [`Command`] into the events that it brings about, or refuses it;
 //! [`Session::evolve`] takes an event in. Both are pure: time comes in as a value, and nothing here waits or stores.
 
+mod agreement;
+mod clock;
 mod decide;
 mod event;
+mod evolve;
 mod fold;
 mod ids;
+mod propose;
+mod rejection;
 mod result;
+mod rounds;
 mod view;
 
-pub use decide::{Command, Rejection};
+pub use agreement::{Proposal, ProposalKind, Proposals};
+pub use clock::{Clock, ClockFault, ClockSetting, MAX_PERIODS, MAX_TIME, Remaining};
+pub use decide::Command;
 pub use event::{Created, Event, GuardLimits};
-pub use fold::{Divergence, Session};
+pub use fold::{Divergence, MAX_ROUNDS, Session};
 pub use ids::{IdFault, LabelFault, MAX_LABELS, check_labels, check_request_id, check_session_id};
+pub use rejection::Rejection;
 pub use result::{Cause, MatchResult};
-pub use view::View;
+pub use view::{ClockView, View};
 
 /// Microseconds since 1970-01-01 00:00 UTC.
 pub type Micros = i64;

@@ -10,6 +10,16 @@ pub enum Cause {
     Rule(EndReason),
     /// A seat gave up.
     Resignation,
+    /// The seats agreed.
+    Agreement,
+    /// A seat used up its time.
+    Timeout,
+    /// The seats agreed to end it without a result.
+    Abort,
+    /// A match: all rounds were played.
+    RoundsPlayed,
+    /// A match of Ali Guli Mane: a seat could not fill one pit.
+    CannotFill,
 }
 
 impl Cause {
@@ -19,11 +29,23 @@ impl Cause {
         match self {
             Cause::Rule(reason) => reason.name(),
             Cause::Resignation => "resignation",
+            Cause::Agreement => "agreement",
+            Cause::Timeout => "timeout",
+            Cause::Abort => "abort",
+            Cause::RoundsPlayed => "rounds_played",
+            Cause::CannotFill => "cannot_fill",
         }
     }
 
     fn from_name(name: &str) -> Option<Cause> {
-        let all = EndReason::ALL.into_iter().map(Cause::Rule).chain([Cause::Resignation]);
+        let all = EndReason::ALL.into_iter().map(Cause::Rule).chain([
+            Cause::Resignation,
+            Cause::Agreement,
+            Cause::Timeout,
+            Cause::Abort,
+            Cause::RoundsPlayed,
+            Cause::CannotFill,
+        ]);
         all.into_iter().find(|cause| cause.name() == name)
     }
 }
@@ -37,9 +59,9 @@ pub struct MatchResult {
     /// What ended it.
     #[serde(serialize_with = "write_cause", deserialize_with = "read_cause")]
     pub cause: Cause,
-    /// Seeds that South has banked.
+    /// Seeds that South has banked; in a match its points or, in Ali Guli Mane, its holding.
     pub south: u32,
-    /// Seeds that North has banked.
+    /// North's.
     pub north: u32,
     /// Goré: the winner had declined an offer.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -59,16 +81,27 @@ impl MatchResult {
         }
     }
 
-    /// Of a game that a seat gave up.
+    /// Of a game that a seat lost by giving up or by its time.
     #[must_use]
-    pub fn resigned(position: &Position, loser: Seat) -> MatchResult {
+    pub fn conceded(position: &Position, loser: Seat, cause: Cause) -> MatchResult {
         let winner = loser.other();
         MatchResult {
             winner: Some(winner),
-            cause: Cause::Resignation,
+            cause,
+            without_glory: position.refused()[winner],
+            ..MatchResult::agreed_draw(position)
+        }
+    }
+
+    /// Of a game that the seats agreed to call a draw.
+    #[must_use]
+    pub fn agreed_draw(position: &Position) -> MatchResult {
+        MatchResult {
+            winner: None,
+            cause: Cause::Agreement,
             south: position.banks()[Seat::South].into(),
             north: position.banks()[Seat::North].into(),
-            without_glory: position.refused()[winner],
+            without_glory: false,
         }
     }
 }

@@ -52,8 +52,7 @@ impl Steps {
         if items.iter().map(|item| item.moves.len()).sum::<usize>() > MAX_MOVES {
             fields.fault("items", format_args!("at most {MAX_MOVES} moves in all"));
         }
-        fields.check()?;
-        let rules = rules.expect("without them there are faults");
+        let rules = fields.done(rules)?;
         Ok(Steps { rules, items, include_legal_moves, include_steps })
     }
 
@@ -155,8 +154,7 @@ impl Playouts {
             let read = texts.iter().take(MAX_ITEMS).enumerate();
             read.filter_map(|(place, text)| start_in(&mut fields, &rules, &format!("positions[{place}]"), text)).collect()
         });
-        fields.check()?;
-        let (rules, positions) = rules.zip(positions).expect("without them there are faults");
+        let (rules, positions) = fields.done(rules.zip(positions))?;
         Ok(Playouts { rules, positions, playouts, seed })
     }
 

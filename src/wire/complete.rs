@@ -6,35 +6,26 @@ use http::Response;
 use tonic::body::Body;
 use tonic::{Code, Status};
 
-/// Gives an error without details the reason that belongs to it; leaves every other answer as it is.
+/// Gives an error that tonic made about a request the reason that belongs to it; leaves every other answer as it is, such as
+/// those of health and reflection, whose protocols have errors of their own.
 pub fn complete(response: Response<Body>) -> Response<Body> {
     let headers = response.headers();
     if !headers.contains_key("grpc-status") || headers.contains_key("grpc-status-details-bin") {
         return response;
     }
-    match Status::from_header_map(headers) {
-        Some(status) if status.code() != Code::Ok => refused(&status).into_status().into_http(),
-        _ => response,
-    }
+    let refused = Status::from_header_map(headers).and_then(|status| refused(&status));
+    refused.map_or(response, |refused| refused.into_status().into_http())
 }
 
-fn refused(status: &Status) -> Refused {
+/// tonic's errors can be told by their code, since ours have details and come no further than [`complete`].
+fn refused(status: &Status) -> Option<Refused> {
     match status.code() {
-        // tonic's words, which name the sizes.
-        Code::OutOfRange if status.message().contains("decoded message") => {
-            Refused::new(Reason::MessageTooLarge, status.message(), Vec::new())
-        }
-        Code::OutOfRange => {
-            Refused::new(Reason::ReplyTooLarge, status.message(), vec![("limit_bytes", super::MAX_REPLY.to_string())])
-        }
-        Code::Unimplemented => Refused::plain(Reason::MethodUnknown),
-        Code::Cancelled | Code::DeadlineExceeded => {
-            Refused::new(Reason::DeadlineExceeded, "the caller's deadline has passed", vec![("limit_ms", String::new())])
-        }
-        Code::Internal if status.message().contains("decode") => Refused::plain(Reason::MalformedMessage),
-        _ => {
-            tracing::error!(code = ?status.code(), message = status.message(), "an error without a reason");
-            Refused::plain(Reason::Internal)
-        }
+        // tonic's words name the sizes.
+        Code::OutOfRange => Some(Refused::new(Reason::MessageTooLarge, status.message(), Vec::new())),
+        Code::Unimplemented if status.message().contains("compressed") => Some(Refused::plain(Reason::CompressionUnknown)),
+        Code::Unimplemented => Some(Refused::plain(Reason::MethodUnknown)),
+        // Not a fault of the server, whatever the code says: no message, half of one, or one of another type.
+        Code::Internal => Some(Refused::plain(Reason::MalformedMessage)),
+        _ => None,
     }
 }

@@ -1,8 +1,9 @@
 //! gRPC: the contract of `proto/`, handlers and conversions. The only layer that names generated types.
 //!
-//! A handler reads a request field by field and names all faults at once ([`fields`]), calls the service, and turns what comes
-//! back outwards ([`convert`]). What can go wrong is one table ([`reason`]).
+//! A handler reads a request field by field and names all faults at once (`fields`), calls the service, and turns what comes
+//! back outwards (`convert`). What can go wrong is one table ([`reason`]).
 
+mod agreements;
 mod batch;
 mod by_size;
 mod complete;

@@ -52,6 +52,7 @@ macro_rules! reasons {
 reasons! {
     Busy = "BUSY", Unavailable, [], "More long computations are asked for than the server can hold. Repeat the call a little later.";
     CannotPass = "CANNOT_PASS", FailedPrecondition, ["seat"], "The seat can move, and a pass is possible only when it is forced.";
+    CompressionUnknown = "COMPRESSION_UNKNOWN", Unimplemented, [], "The request is compressed, and the server reads only what is not. Send it uncompressed.";
     Contended = "CONTENDED", Unavailable, [], "Too many others change the session at this moment. Repeat the call.";
     DeadlineExceeded = "DEADLINE_EXCEEDED", DeadlineExceeded, ["limit_ms"], "The call took longer than the server allows. A change may have happened: repeat it with the same request_id.";
     FirstLapEndsInOwnOccupiedPit = "FIRST_LAP_ENDS_IN_OWN_OCCUPIED_PIT", FailedPrecondition, ["pit", "seeds", "last"], "Kiothi: the last seed of the first lap would fall in an occupied pit of the seat's own row. Sow another number or from another pit.";
@@ -73,6 +74,11 @@ reasons! {
     PitEmpty = "PIT_EMPTY", FailedPrecondition, ["pit"], "The pit holds no seeds. Choose an occupied one.";
     PitNotYours = "PIT_NOT_YOURS", FailedPrecondition, ["pit", "seat", "owner"], "The other seat sows from this pit. Choose one of the seat's own.";
     PitOffBoard = "PIT_OFF_BOARD", FailedPrecondition, ["pit", "pits"], "The board has no such pit.";
+    ProposalImpossible = "PROPOSAL_IMPOSSIBLE", FailedPrecondition, ["kind", "why"], "This can't be agreed on now. The facts say why.";
+    ProposalNotFound = "PROPOSAL_NOT_FOUND", FailedPrecondition, ["kind"], "No proposal of this kind waits for an answer. It is void once the game moves on.";
+    ProposalOfOther = "PROPOSAL_OF_OTHER", FailedPrecondition, ["kind", "by"], "A proposal is answered by the seat that it was made to, and withdrawn by the one that made it.";
+    ProposalOpen = "PROPOSAL_OPEN", FailedPrecondition, ["kind", "by"], "A proposal of this kind waits for its answer already.";
+    ProposalTooSoon = "PROPOSAL_TOO_SOON", FailedPrecondition, ["kind", "seat"], "The seat has proposed this since the last move. It may again after the next one.";
     RedistributionSize = "REDISTRIBUTION_SIZE", FailedPrecondition, ["emptied", "required"], "Kiothi: an opening empties exactly two pits.";
     RedistributionUnbalanced = "REDISTRIBUTION_UNBALANCED", FailedPrecondition, ["lifted", "placed"], "Kiothi: an opening places as many seeds as the emptied pits hold.";
     ReplyTooLarge = "REPLY_TOO_LARGE", ResourceExhausted, ["limit_bytes"], "The answer would be larger than clients read by default. Ask for fewer items, or leave steps and moves out.";
@@ -89,6 +95,7 @@ reasons! {
     StoreFull = "STORE_FULL", ResourceExhausted, [], "The store has no room left, and nothing was changed. Once there is room it goes on by itself.";
     StoreUnavailable = "STORE_UNAVAILABLE", Unavailable, [], "The store can't be reached, and nothing was changed. Repeat the call.";
     StoreUnwritable = "STORE_UNWRITABLE", Unavailable, [], "The store can't be written, and nothing was changed. Once it can it goes on by itself.";
+    TimeNotOut = "TIME_NOT_OUT", FailedPrecondition, ["to_act", "deadline"], "The seat to act still has time, or its clock does not run.";
     TradeKeepsNoPit = "TRADE_KEEPS_NO_PIT", FailedPrecondition, ["pits", "seat"], "Goré: whoever offers pits must keep at least one.";
     TradeNotAffordable = "TRADE_NOT_AFFORDABLE", FailedPrecondition, ["price", "bank", "payer"], "Goré: the seat that would pay has too few captured seeds, six a pit.";
     TradeSize = "TRADE_SIZE", FailedPrecondition, ["pits", "most"], "Goré: an offer names one to three pits.";

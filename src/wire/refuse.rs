@@ -1,5 +1,6 @@
 //! From the errors of the layers below to statuses and refusals.
 
+use super::convert::timestamp;
 use super::proto::Refusal;
 use super::reason::Reason;
 use crate::game::{IllegalMove, SetUpFault, TextError};
@@ -10,10 +11,13 @@ use std::collections::{BTreeMap, HashMap};
 use std::fmt::Display;
 use std::time::Duration;
 use tonic::Status;
-use tonic_types::{ErrorDetails, StatusExt};
+use tonic_types::{ErrorDetails, FieldViolation, StatusExt};
 
 /// The domain of every reason.
 pub const DOMAIN: &str = "mancala.v1";
+
+/// So many of the things that an error is about are named: it must fit into HTTP headers.
+pub const MAX_NAMED: usize = 10;
 
 /// When a call that failed for the moment may be repeated at the earliest.
 const RETRY_AFTER: Duration = Duration::from_millis(100);
@@ -69,7 +73,7 @@ impl Refused {
     }
 
     /// As a status that also names faulty fields.
-    pub fn into_status_with(self, violations: Vec<tonic_types::FieldViolation>) -> Status {
+    pub fn into_status_with(self, violations: Vec<FieldViolation>) -> Status {
         let mut details = self.details();
         details.set_bad_request(violations);
         Status::with_error_details(self.reason.code(), self.message(), details)
@@ -93,6 +97,29 @@ impl From<&Rejection> for Refused {
                 Refused::new(Reason::NotYourTurn, rejection, facts)
             }
             Rejection::Illegal(illegal) => illegal.into(),
+            Rejection::TimeNotOut { to_act, deadline } => {
+                let deadline = deadline.map_or_else(|| "none".to_owned(), |deadline| timestamp(deadline).to_string());
+                Refused::new(Reason::TimeNotOut, rejection, vec![("to_act", to_act.to_string()), ("deadline", deadline)])
+            }
+            Rejection::ProposalOpen { kind, by } => {
+                let facts = vec![("kind", kind.name().to_owned()), ("by", by.to_string())];
+                Refused::new(Reason::ProposalOpen, rejection, facts)
+            }
+            Rejection::ProposalTooSoon { kind, seat } => {
+                let facts = vec![("kind", kind.name().to_owned()), ("seat", seat.to_string())];
+                Refused::new(Reason::ProposalTooSoon, rejection, facts)
+            }
+            Rejection::ProposalImpossible { kind, why } => {
+                let facts = vec![("kind", kind.name().to_owned()), ("why", (*why).to_owned())];
+                Refused::new(Reason::ProposalImpossible, rejection, facts)
+            }
+            Rejection::ProposalNotFound { kind } => {
+                Refused::new(Reason::ProposalNotFound, rejection, vec![("kind", kind.name().to_owned())])
+            }
+            Rejection::ProposalOfOther { kind, by } => {
+                let facts = vec![("kind", kind.name().to_owned()), ("by", by.to_string())];
+                Refused::new(Reason::ProposalOfOther, rejection, facts)
+            }
         }
     }
 }
@@ -130,37 +157,44 @@ impl Display for PositionError {
     }
 }
 
-/// Makes statuses of the service's errors for a call about one session and one request.
-pub fn status(error: ServiceError, session_id: &str, request_id: &str) -> Status {
-    refused(&error, session_id, request_id).into_status()
+impl From<&ServiceError> for Refused {
+    fn from(error: &ServiceError) -> Refused {
+        let session = |id: &String| vec![("session_id", id.clone())];
+        match error {
+            ServiceError::NotFound { session_id } => Refused::new(Reason::SessionNotFound, error, session(session_id)),
+            ServiceError::VersionAhead { asked, current } => {
+                let facts = vec![("asked_version", asked.to_string()), ("current_version", current.to_string())];
+                Refused::new(Reason::VersionAhead, error, facts)
+            }
+            ServiceError::IdTaken { session_id } => Refused::new(Reason::SessionIdTaken, error, session(session_id)),
+            ServiceError::RequestIdReused { request_id } => {
+                Refused::new(Reason::RequestIdReused, error, vec![("request_id", request_id.clone())])
+            }
+            ServiceError::StaleVersion { expected, current } => {
+                let facts = vec![("expected_version", expected.to_string()), ("current_version", current.to_string())];
+                Refused::new(Reason::StaleVersion, error, facts)
+            }
+            ServiceError::Rejected(rejection) => rejection.into(),
+            ServiceError::Store(store) => store_failure(store),
+            ServiceError::Damaged { session_id, .. } => {
+                tracing::error!(%error, "damaged session");
+                Refused::new(Reason::SessionDamaged, Reason::SessionDamaged.description(), session(session_id))
+            }
+            ServiceError::Contended => Refused::plain(Reason::Contended),
+            ServiceError::Busy => Refused::plain(Reason::Busy),
+            ServiceError::Stopping => Refused::plain(Reason::Stopping),
+            ServiceError::IdsTaken(taken) => {
+                let named: Vec<_> = taken.iter().take(MAX_NAMED).map(|(_, id)| id.as_str()).collect();
+                Refused::new(Reason::SessionIdTaken, error, vec![("session_id", named.join(","))])
+            }
+        }
+    }
 }
 
-/// What the service's errors are to clients, in a call or an answer about one session and one request.
-pub fn refused(error: &ServiceError, session_id: &str, request_id: &str) -> Refused {
-    let session = || vec![("session_id", session_id.to_owned())];
-    match error {
-        ServiceError::NotFound | ServiceError::Gone { .. } => Refused::new(Reason::SessionNotFound, error, session()),
-        ServiceError::VersionAhead { asked, current } => {
-            let facts = vec![("asked_version", asked.to_string()), ("current_version", current.to_string())];
-            Refused::new(Reason::VersionAhead, error, facts)
-        }
-        ServiceError::IdTaken | ServiceError::IdsTaken(_) => Refused::new(Reason::SessionIdTaken, error, session()),
-        ServiceError::RequestIdReused => {
-            Refused::new(Reason::RequestIdReused, error, vec![("request_id", request_id.to_owned())])
-        }
-        ServiceError::StaleVersion { expected, current } => {
-            let facts = vec![("expected_version", expected.to_string()), ("current_version", current.to_string())];
-            Refused::new(Reason::StaleVersion, error, facts)
-        }
-        ServiceError::Rejected(rejection) => rejection.into(),
-        ServiceError::Store(store) => store_failure(store),
-        ServiceError::Damaged { .. } => {
-            tracing::error!(%error, "damaged session");
-            Refused::new(Reason::SessionDamaged, Reason::SessionDamaged.description(), session())
-        }
-        ServiceError::Contended => Refused::plain(Reason::Contended),
-        ServiceError::Busy => Refused::plain(Reason::Busy),
-        ServiceError::Stopping => Refused::plain(Reason::Stopping),
+/// So that a handler can pass on what the service says.
+impl From<ServiceError> for Status {
+    fn from(error: ServiceError) -> Status {
+        Refused::from(&error).into_status()
     }
 }
 

@@ -6,7 +6,7 @@ use super::fields::Fields;
 use super::proto::rules_service_server::RulesService;
 use super::proto::{self};
 use super::reason::Reason;
-use super::refuse::{Refused, status};
+use super::refuse::Refused;
 use super::session_request::{rules_in, start_in};
 use crate::game::{Game, Position, Rules};
 use crate::service::Compute;
@@ -28,8 +28,8 @@ impl RulesHandlers {
 
     /// Computes a batch away from the network's threads.
     async fn compute<B: Batch>(&self, batch: B) -> Result<Response<B::Reply>, Status> {
-        let computed = self.compute.run(move |cancel| batch.compute(cancel)).await;
-        computed.map_err(|error| status(error, "", ""))?.map(Response::new).map_err(Refused::into_status)
+        let computed = self.compute.run(move |cancel| batch.compute(cancel)).await?;
+        computed.map(Response::new).map_err(Refused::into_status)
     }
 }
 
@@ -92,6 +92,5 @@ fn playable(game: &str, options: &BTreeMap<String, String>, position: &str) -> R
     let field = if game.is_empty() && !position.is_empty() { "position" } else { "game" };
     let rules = fields.take(field, game_in(named)).and_then(|game| rules_in(&mut fields, game, options));
     let start = rules.and_then(|rules| start_in(&mut fields, &rules, "position", position));
-    fields.check()?;
-    Ok(rules.zip(start).expect("without them there are faults"))
+    fields.done(rules.zip(start))
 }

@@ -1,9 +1,10 @@
 //! What commands did, outwards.
 
-use super::convert::{position_out, result, seat_out, steps};
+use super::convert::{clock_out, position_out, result, seat_out, steps, timestamp};
 use super::proto;
 use super::refuse::Refused;
-use crate::session::{Command, Event, Session};
+use crate::session::{ClockView, Command, Event, Micros, Session};
+use prost_types::Timestamp;
 
 /// What an answer shows of a session after a command.
 pub struct After {
@@ -11,6 +12,8 @@ pub struct After {
     pub position: String,
     pub to_act: i32,
     pub full_position: Option<proto::Position>,
+    pub clock: Option<proto::Clock>,
+    pub time: Option<Timestamp>,
 }
 
 impl After {
@@ -20,6 +23,8 @@ impl After {
             position: session.position().to_string(),
             to_act: to_act(session),
             full_position: full.then(|| position_out(session.position())),
+            clock: ClockView::of(session).as_ref().map(clock_out),
+            time: Some(timestamp(session.updated())),
         }
     }
 }
@@ -32,11 +37,11 @@ pub fn to_act(session: &Session) -> i32 {
 
 /// What the move among these events captured, and whether it was endless.
 pub fn played(events: &[Event]) -> (u32, bool) {
-    let moves = events.iter().filter_map(|event| match event {
+    let played = events.iter().find_map(|event| match event {
         Event::MovePlayed { captured, endless, .. } => Some((u32::from(*captured), *endless)),
         _ => None,
     });
-    moves.last().unwrap_or_default()
+    played.unwrap_or_default()
 }
 
 /// How the round and the match ended by these events, if they did.
@@ -46,32 +51,48 @@ pub fn ends(events: &[Event]) -> (Option<proto::Result>, Option<proto::Result>) 
         match event {
             Event::RoundEnded { result: ended, .. } => ends.0 = Some(result(ended)),
             Event::Ended { result: ended } => ends.1 = Some(result(ended)),
-            Event::Created(_) | Event::MovePlayed { .. } | Event::Resigned { .. } | Event::Expiring { .. } => {}
+            _ => {}
         }
     }
     ends
 }
 
+/// The round that began by these events, or 0.
+pub fn next_round(events: &[Event]) -> u32 {
+    let begun = events.iter().find_map(|event| match event {
+        Event::RoundStarted { round, .. } => Some(*round),
+        _ => None,
+    });
+    begun.unwrap_or_default()
+}
+
 /// What would become of a move.
-pub fn check(session: &Session, command: &Command, include_steps: bool) -> proto::CheckMoveResponse {
+pub fn check(session: &Session, command: &Command, now: Micros, include_steps: bool) -> proto::CheckMoveResponse {
     let version = session.version();
-    let events = match session.decide(command) {
-        Ok(events) => events,
-        Err(rejection) => {
-            let refusal = Some(Refused::from(&rejection).into_refusal());
-            return proto::CheckMoveResponse { version, legal: false, refusal, ..Default::default() };
-        }
-    };
     let mut seen = Vec::new();
-    let mut position = String::new();
-    for event in &events {
-        if let Event::MovePlayed { mv, position: after, .. } = event {
-            position.clone_from(after);
-            if include_steps {
-                session.record().preview(*mv, &mut seen).expect("a decided move is legal");
+    let decided = if include_steps { session.decide(command, now, &mut seen) } else { session.decide(command, now, &mut ()) };
+    match decided {
+        Ok(events) => {
+            let position = events.iter().find_map(|event| match event {
+                Event::MovePlayed { position, .. } => Some(position.clone()),
+                _ => None,
+            });
+            let (captured, _) = played(&events);
+            let position = position.unwrap_or_default();
+            proto::CheckMoveResponse {
+                version,
+                legal: true,
+                refusal: None,
+                position,
+                captured,
+                steps: steps(&seen),
+                server_time: Some(timestamp(now)),
             }
         }
+        Err(rejection) => {
+            let refusal = Some(Refused::from(&rejection).into_refusal());
+            let server_time = Some(timestamp(now));
+            proto::CheckMoveResponse { version, legal: false, refusal, server_time, ..Default::default() }
+        }
     }
-    let (captured, _) = played(&events);
-    proto::CheckMoveResponse { version, legal: true, refusal: None, position, captured, steps: steps(&seen) }
 }

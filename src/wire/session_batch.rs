@@ -1,10 +1,9 @@
 //! BatchGetSessions and BatchCreateSessions.
 
-use super::convert::{listed, session as session_out};
+use super::convert::{listed, session as session_out, timestamp};
 use super::fields::Fields;
 use super::proto::{self, session_lookup::Outcome};
-use super::reason::Reason;
-use super::refuse::{Refused, refused, status};
+use super::refuse::{MAX_NAMED, Refused};
 use super::session_request::new_session_in;
 use crate::service::{NewSession, RequestId, ServiceError, Sessions};
 use crate::session::check_session_id;
@@ -18,12 +17,12 @@ use tonic_types::FieldViolation;
 const MAX_SESSIONS: usize = 500;
 
 /// Whether a batch has as many items as it may.
-fn check_size(fields: &mut Fields, field: &str, size: usize) -> Result<(), Status> {
+fn check_size(field: &str, size: usize) -> Result<(), Status> {
+    let mut fields = Fields::new();
     if !(1..=MAX_SESSIONS).contains(&size) {
         fields.fault(field, format_args!("1 to {MAX_SESSIONS}"));
     }
-    // Faults of too many items would be too many faults.
-    fields.check()
+    fields.done(Some(()))
 }
 
 /// Answers BatchGetSessions.
@@ -32,19 +31,19 @@ pub async fn get(
     request: proto::BatchGetSessionsRequest,
 ) -> Result<proto::BatchGetSessionsResponse, Status> {
     let proto::BatchGetSessionsRequest { session_ids } = request;
+    check_size("session_ids", session_ids.len())?;
     let mut fields = Fields::new();
-    check_size(&mut fields, "session_ids", session_ids.len())?;
     for (place, id) in session_ids.iter().enumerate() {
         fields.take(format_args!("session_ids[{place}]"), check_session_id(id));
     }
-    fields.check()?;
-    let found = sessions.get_all(session_ids.clone()).await.map_err(|error| status(error, "", ""))?;
+    let session_ids = fields.done(Some(session_ids))?;
+    let found = sessions.get_all(&session_ids).await?;
     let mut results = Vec::with_capacity(found.len());
     let mut bytes = 0;
-    for (id, found) in session_ids.iter().zip(found) {
+    for found in found {
         let outcome = match found {
-            Ok((head, view)) => Outcome::Session(listed(head, view)),
-            Err(error) => Outcome::Refusal(refused(&error, id, "").into_refusal()),
+            Ok((head, view, position)) => Outcome::Session(listed(head, view, &position)),
+            Err(error) => Outcome::Refusal(Refused::from(&error).into_refusal()),
         };
         let result = proto::SessionLookup { outcome: Some(outcome) };
         // Length of a field of the answer: the message, its length and its tag.
@@ -54,7 +53,7 @@ pub async fn get(
         }
         results.push(result);
     }
-    Ok(proto::BatchGetSessionsResponse { results })
+    Ok(proto::BatchGetSessionsResponse { results, server_time: Some(timestamp(sessions.now())) })
 }
 
 /// Answers BatchCreateSessions.
@@ -63,23 +62,23 @@ pub async fn create(
     request: proto::BatchCreateSessionsRequest,
 ) -> Result<proto::BatchCreateSessionsResponse, Status> {
     let (news, request_id) = new_sessions(request)?;
-    let ids: Vec<_> = news.iter().map(|new| new.session_id.clone().unwrap_or_default()).collect();
-    let made = sessions.create_all(news, request_id.clone()).await;
-    let made = made.map_err(|error| match error {
-        ServiceError::IdsTaken(places) => ids_taken(&places, &ids),
-        ServiceError::Gone { ref session_id } => status(error.clone(), session_id, ""),
-        error => status(error, "", &request_id.unwrap_or_default()),
+    let made = sessions.create_all(news, request_id).await.map_err(|error| match error {
+        ServiceError::IdsTaken(ref taken) => ids_taken(&error, taken),
+        error => error.into(),
     })?;
-    let sessions = made.sessions.iter().map(session_out).collect();
-    Ok(proto::BatchCreateSessionsResponse { sessions, replayed: made.replayed })
+    Ok(proto::BatchCreateSessionsResponse {
+        sessions: made.sessions.iter().map(session_out).collect(),
+        replayed: made.replayed,
+        server_time: Some(timestamp(sessions.now())),
+    })
 }
 
 /// The sessions that a request asks for.
 fn new_sessions(request: proto::BatchCreateSessionsRequest) -> Result<(Vec<NewSession>, RequestId), Status> {
     let proto::BatchCreateSessionsRequest { requests, request_id } = request;
+    check_size("requests", requests.len())?;
     let mut fields = Fields::new();
     let request_id = fields.request_id(request_id);
-    check_size(&mut fields, "requests", requests.len())?;
     let mut places = HashMap::new();
     let mut news = Vec::with_capacity(requests.len());
     for (place, request) in requests.into_iter().enumerate() {
@@ -96,15 +95,12 @@ fn new_sessions(request: proto::BatchCreateSessionsRequest) -> Result<(Vec<NewSe
             news.extend(new_session_in(fields, request));
         });
     }
-    fields.check()?;
-    Ok((news, request_id))
+    fields.done(Some((news, request_id)))
 }
 
-/// Names the items whose ids are taken.
-fn ids_taken(places: &[usize], ids: &[String]) -> Status {
-    let taken = places.iter().filter_map(|&place| ids.get(place)).cloned().collect::<Vec<_>>().join(",");
-    let text = Reason::SessionIdTaken.description();
-    let fault = |place: &usize| FieldViolation::new(format!("requests[{place}].session_id"), text);
-    let refused = Refused::new(Reason::SessionIdTaken, format_args!("{taken}: {text}"), vec![("session_id", taken.clone())]);
-    refused.into_status_with(places.iter().map(fault).collect())
+/// Names the fields whose ids are taken, the first of them.
+fn ids_taken(error: &ServiceError, taken: &[(usize, String)]) -> Status {
+    let fields = taken.iter().take(MAX_NAMED).map(|(place, _)| format!("requests[{place}].session_id"));
+    let faults = fields.map(|field| FieldViolation::new(field, "another id: this one is taken, or was"));
+    Refused::from(error).into_status_with(faults.collect())
 }

@@ -14,9 +14,9 @@ pub fn session_list(page: &Page, Listed { sessions, mut next }: Listed) -> proto
     let mut out = Vec::with_capacity(sessions.len());
     let mut bytes = 0;
     let mut last = None;
-    for (head, view) in sessions {
+    for (head, view, position) in sessions {
         let place = (head.created, head.session_id.clone());
-        let session = listed(head, view);
+        let session = listed(head, view, &position);
         bytes += session.encoded_len();
         if bytes > PAGE_BYTES && !out.is_empty() {
             next = last;

@@ -1,13 +1,13 @@
 //! Sessions to make and to list, inwards.
 
-use super::convert::{game_in, position_in, state_in};
+use super::convert::{clock_in, game_in, position_in, state_in};
 use super::fields::Fields;
 use super::filter;
 use super::page_token;
 use super::proto;
 use crate::game::{Game, Guards, Position, Rules};
 use crate::service::{Filter, NewSession, Page};
-use crate::session::{check_labels, check_session_id};
+use crate::session::{MAX_ROUNDS, check_labels, check_session_id};
 use std::collections::BTreeMap;
 use tonic::Status;
 
@@ -15,13 +15,12 @@ use tonic::Status;
 pub fn new_session(request: proto::CreateSessionRequest) -> Result<NewSession, Status> {
     let mut fields = Fields::new();
     let new = new_session_in(&mut fields, request);
-    fields.check()?;
-    Ok(new.expect("without it there are faults"))
+    fields.done(new)
 }
 
-/// The session that a request, or an item of one, asks for; none if there are faults.
+/// The session that a request, or an item of one, asks for; none only if there are faults.
 pub fn new_session_in(fields: &mut Fields, request: proto::CreateSessionRequest) -> Option<NewSession> {
-    let proto::CreateSessionRequest { game, options, guards, position, session_id, labels, request_id } = request;
+    let proto::CreateSessionRequest { game, options, guards, position, session_id, labels, request_id, rounds, clock } = request;
     let game = fields.take("game", game_in(&game));
     let rules = game.and_then(|game| rules_in(fields, game, &options));
     let start = rules.and_then(|rules| start_in(fields, &rules, "position", &position));
@@ -34,6 +33,8 @@ pub fn new_session_in(fields: &mut Fields, request: proto::CreateSessionRequest)
         faults.into_iter().for_each(|fault| fields.fault("labels", fault));
     }
     let request_id = fields.request_id(request_id);
+    let rounds = fields.count("rounds", rounds, MAX_ROUNDS, 1);
+    let clock = fields.take("clock", clock_in(clock)).flatten();
     let (rules, start) = rules.zip(start)?;
     Some(NewSession {
         session_id: Some(session_id).filter(|id| !id.is_empty()),
@@ -41,6 +42,9 @@ pub fn new_session_in(fields: &mut Fields, request: proto::CreateSessionRequest)
         guards: guards_in(rules.game(), guards),
         start,
         labels,
+        rounds,
+        clock,
+        previous_session_id: None,
         request_id,
     })
 }
@@ -86,7 +90,6 @@ pub fn page(request: proto::ListSessionsRequest) -> Result<Option<Page>, Status>
     }
     let limit = fields.count("page_size", page_size, MAX_PAGE, 50) as usize;
     let comparisons = fields.take("filter", filter::parse(&filter)).unwrap_or_default();
-    fields.check()?;
 
     let mut filter = Filter { game: game.map(|game| game.id().to_owned()), state, labels, ..Filter::default() };
     let possible = comparisons.into_iter().fold(true, |possible, comparison| filter::narrow(&mut filter, comparison) && possible);
@@ -97,6 +100,5 @@ pub fn page(request: proto::ListSessionsRequest) -> Result<Option<Page>, Status>
             fields.fault("page_token", page_token::FAULT);
         }
     }
-    fields.check()?;
-    Ok(possible.then_some(Page { filter, after, limit }))
+    fields.done(Some(possible.then_some(Page { filter, after, limit })))
 }

@@ -1,19 +1,19 @@
 //! SessionService.
 
-use super::convert::{event, family, move_in, move_out, phase, seat_in, session as session_out, steps};
+use super::convert::{event, family, move_in, move_out, phase, seat_in, session as session_out, steps, timestamp};
 use super::fields::Fields;
 use super::proto::session_service_server::SessionService;
 use super::proto::{self, Phase};
-use super::refuse::status;
-use super::session_answer::{After, check, ends, played, to_act};
-use super::session_batch;
+use super::session_answer::{After, check, ends, next_round, played, to_act};
 use super::session_list::session_list;
 use super::session_request::{new_session, page};
+use super::{agreements, session_batch};
 use crate::game::MoveList;
 use crate::random::SeededDice;
 use crate::service::{Sessions, Target};
 use crate::session::{Command, Session};
 use prost::Message;
+use prost_types::Timestamp;
 use tonic::{Request, Response, Status};
 use tracing::Span;
 
@@ -45,12 +45,11 @@ impl SessionService for SessionHandlers {
         request: Request<proto::CreateSessionRequest>,
     ) -> Result<Response<proto::CreateSessionResponse>, Status> {
         let new = new_session(request.into_inner())?;
-        let id = new.session_id.clone().unwrap_or_default();
-        let request_id = new.request_id.clone().unwrap_or_default();
-        let made = self.sessions.create(new).await.map_err(|error| status(error, &id, &request_id))?;
+        let made = self.sessions.create(new).await?;
         note(made.session.id());
         let session = Some(session_out(&made.session));
-        Ok(Response::new(proto::CreateSessionResponse { session, replayed: made.replayed }))
+        let server_time = Some(timestamp(made.session.updated()));
+        Ok(Response::new(proto::CreateSessionResponse { session, replayed: made.replayed, server_time }))
     }
 
     async fn get_session(
@@ -63,14 +62,13 @@ impl SessionService for SessionHandlers {
         if version == Some(0) {
             fields.fault("version", "1 or more; leave it out for the session as it is now");
         }
-        fields.check()?;
+        let id = fields.done(Some(id))?;
         note(&id);
         let session = match version {
-            None => self.sessions.look(&id, session_out).await,
-            Some(version) => self.sessions.look_at(&id, version, session_out).await,
+            None => self.sessions.look(&id, session_out).await?,
+            Some(version) => self.sessions.look_at(&id, version, session_out).await?,
         };
-        let session = Some(session.map_err(|error| status(error, &id, ""))?);
-        Ok(Response::new(proto::GetSessionResponse { session }))
+        Ok(Response::new(proto::GetSessionResponse { session: Some(session), server_time: self.time() }))
     }
 
     async fn list_sessions(
@@ -80,7 +78,7 @@ impl SessionService for SessionHandlers {
         let Some(page) = page(request.into_inner())? else {
             return Ok(Response::new(proto::ListSessionsResponse::default()));
         };
-        let listed = self.sessions.list(page.clone()).await.map_err(|error| status(error, "", ""))?;
+        let listed = self.sessions.list(page.clone()).await?;
         Ok(Response::new(session_list(&page, listed)))
     }
 
@@ -89,9 +87,11 @@ impl SessionService for SessionHandlers {
         request: Request<proto::DeleteSessionRequest>,
     ) -> Result<Response<proto::DeleteSessionResponse>, Status> {
         let proto::DeleteSessionRequest { session_id, expected_version, request_id } = request.into_inner();
-        let target = target(&mut Fields::new(), session_id, expected_version, request_id)?;
-        let (id, request_id) = names(&target);
-        self.sessions.delete(target).await.map_err(|error| status(error, &id, &request_id))?;
+        let mut fields = Fields::new();
+        let target = target(&mut fields, session_id, expected_version, request_id);
+        let target = fields.done(Some(target))?;
+        note(&target.session_id);
+        self.sessions.delete(target).await?;
         Ok(Response::new(proto::DeleteSessionResponse {}))
     }
 
@@ -100,7 +100,9 @@ impl SessionService for SessionHandlers {
         request: Request<proto::ListLegalMovesRequest>,
     ) -> Result<Response<proto::ListLegalMovesResponse>, Status> {
         let proto::ListLegalMovesRequest { session_id } = request.into_inner();
-        self.look(session_id, |session| {
+        let mut fields = Fields::new();
+        let id = fields.session_id(session_id);
+        self.look(&fields.done(Some(id))?, |session| {
             let position = session.position();
             let open = session.result().is_none();
             let moves = if open { session.rules().legal_moves(position) } else { MoveList::new() };
@@ -111,6 +113,7 @@ impl SessionService for SessionHandlers {
                 phase: if open { phase(position.phase()) } else { Phase::Over }.into(),
                 moves: moves.into_iter().map(|mv| move_out(mv, position.to_act())).collect(),
                 redistributions: redistributions.map(|it| family(position, &it)),
+                server_time: self.time(),
             }
         })
         .await
@@ -124,8 +127,7 @@ impl SessionService for SessionHandlers {
         let mut fields = Fields::new();
         let count = fields.count("count", count, MAX_SAMPLES, 1);
         let id = fields.session_id(session_id);
-        fields.check()?;
-        self.look(id, |session| {
+        self.look(&fields.done(Some(id))?, |session| {
             let mut dice = SeededDice::new(seed.into());
             let position = session.position();
             let count = if session.result().is_none() { count } else { 0 };
@@ -142,23 +144,21 @@ impl SessionService for SessionHandlers {
         let id = fields.session_id(session_id);
         let seat = fields.take("seat", seat_in(seat));
         let mv = move_in(&mut fields, r#move);
-        fields.check()?;
-        let (Some(seat), Some(mv)) = (seat, mv) else { unreachable!("without them there are faults") };
-        self.look(id, |session| check(session, &Command::Play { seat, mv }, include_steps)).await
+        let (seat, mv) = fields.done(seat.zip(mv))?;
+        self.look(&id, |session| check(session, &Command::Play { seat, mv }, self.sessions.now(), include_steps)).await
     }
 
     async fn apply_move(&self, request: Request<proto::ApplyMoveRequest>) -> Result<Response<proto::ApplyMoveResponse>, Status> {
         let proto::ApplyMoveRequest { session_id, r#move, seat, expected_version, request_id, include_position, include_steps } =
             request.into_inner();
         let mut fields = Fields::new();
-        let seat = fields.take("seat", seat_in(seat)).flatten();
+        let seat = fields.take("seat", seat_in(seat));
         let mv = move_in(&mut fields, r#move);
-        let target = target(&mut fields, session_id, expected_version, request_id)?;
-        let Some(mv) = mv else { unreachable!("without it there are faults") };
-        let (id, request_id) = names(&target);
+        let target = target(&mut fields, session_id, expected_version, request_id);
+        let (seat, mv) = fields.done(seat.zip(mv))?;
+        note(&target.session_id);
         let look = move |session: &Session| After::of(session, include_position);
-        let applied = self.sessions.apply(target, Command::Play { seat, mv }, include_steps, look).await;
-        let applied = applied.map_err(|error| status(error, &id, &request_id))?;
+        let applied = self.sessions.apply(target, Command::Play { seat, mv }, include_steps, look).await?;
         let (captured, endless) = played(&applied.events);
         let (round_result, match_result) = ends(&applied.events);
         Ok(Response::new(proto::ApplyMoveResponse {
@@ -172,25 +172,54 @@ impl SessionService for SessionHandlers {
             replayed: applied.replayed,
             full_position: applied.after.full_position,
             steps: steps(&applied.steps),
+            server_time: applied.after.time,
+            clock: applied.after.clock,
+            next_round: next_round(&applied.events),
         }))
     }
 
     async fn resign(&self, request: Request<proto::ResignRequest>) -> Result<Response<proto::ResignResponse>, Status> {
         let proto::ResignRequest { session_id, seat, r#match: whole_match, expected_version, request_id } = request.into_inner();
         let mut fields = Fields::new();
-        let seat = fields.take("seat", seat_in(seat)).flatten();
-        let target = target(&mut fields, session_id, expected_version, request_id)?;
-        let (id, request_id) = names(&target);
+        let seat = fields.take("seat", seat_in(seat));
+        let target = target(&mut fields, session_id, expected_version, request_id);
+        let seat = fields.done(seat)?;
+        note(&target.session_id);
         let command = Command::Resign { seat, whole_match };
-        let applied = self.sessions.apply(target, command, false, Session::version).await;
-        let applied = applied.map_err(|error| status(error, &id, &request_id))?;
+        let applied = self.sessions.apply(target, command, false, |session| After::of(session, false)).await?;
         let (round_result, match_result) = ends(&applied.events);
         Ok(Response::new(proto::ResignResponse {
-            version: applied.after,
+            version: applied.after.version,
             round_result,
             match_result,
             replayed: applied.replayed,
+            server_time: applied.after.time,
         }))
+    }
+
+    async fn propose(&self, request: Request<proto::ProposeRequest>) -> Result<Response<proto::ProposeResponse>, Status> {
+        agreements::propose(&self.sessions, request.into_inner()).await.map(Response::new)
+    }
+
+    async fn answer_proposal(
+        &self,
+        request: Request<proto::AnswerProposalRequest>,
+    ) -> Result<Response<proto::AnswerProposalResponse>, Status> {
+        agreements::answer(&self.sessions, request.into_inner()).await.map(Response::new)
+    }
+
+    async fn withdraw_proposal(
+        &self,
+        request: Request<proto::WithdrawProposalRequest>,
+    ) -> Result<Response<proto::WithdrawProposalResponse>, Status> {
+        agreements::withdraw(&self.sessions, request.into_inner()).await.map(Response::new)
+    }
+
+    async fn claim_timeout(
+        &self,
+        request: Request<proto::ClaimTimeoutRequest>,
+    ) -> Result<Response<proto::ClaimTimeoutResponse>, Status> {
+        agreements::claim_timeout(&self.sessions, request.into_inner()).await.map(Response::new)
     }
 
     async fn list_events(
@@ -201,18 +230,13 @@ impl SessionService for SessionHandlers {
         let mut fields = Fields::new();
         let limit = fields.count("page_size", page_size, MAX_EVENTS, 100) as usize;
         let id = fields.session_id(session_id);
-        fields.check()?;
+        let id = fields.done(Some(id))?;
         note(&id);
-        let read = self.sessions.events(&id, after_version, limit, include_steps).await;
-        let read = read.map_err(|error| status(error, &id, ""))?;
+        let read = self.sessions.events(&id, after_version, limit, include_steps).await?;
         let mut events = Vec::with_capacity(read.events.len());
         let mut bytes = 0;
         for record in read.events {
-            let made = if record.version == 1 {
-                Some(self.sessions.look_at(&id, 1, session_out).await.map_err(|error| status(error, &id, ""))?)
-            } else {
-                None
-            };
+            let made = if record.version == 1 { Some(self.sessions.look_at(&id, 1, session_out).await?) } else { None };
             let event = event(record, made);
             bytes += event.encoded_len();
             if bytes > EVENTS_BYTES && !events.is_empty() {
@@ -220,7 +244,7 @@ impl SessionService for SessionHandlers {
             }
             events.push(event);
         }
-        Ok(Response::new(proto::ListEventsResponse { events, version: read.version }))
+        Ok(Response::new(proto::ListEventsResponse { events, version: read.version, server_time: self.time() }))
     }
 
     async fn batch_get_sessions(
@@ -239,31 +263,23 @@ impl SessionService for SessionHandlers {
 }
 
 impl SessionHandlers {
+    fn time(&self) -> Option<Timestamp> {
+        Some(timestamp(self.sessions.now()))
+    }
+
     /// Looks at a session for an answer.
-    async fn look<T>(&self, session_id: String, look: impl FnOnce(&Session) -> T) -> Result<Response<T>, Status> {
-        let mut fields = Fields::new();
-        let id = fields.session_id(session_id);
-        fields.check()?;
-        note(&id);
-        self.sessions.look(&id, look).await.map(Response::new).map_err(|error| status(error, &id, ""))
+    async fn look<T>(&self, session_id: &str, look: impl FnOnce(&Session) -> T) -> Result<Response<T>, Status> {
+        note(session_id);
+        Ok(Response::new(self.sessions.look(session_id, look).await?))
     }
 }
 
 /// Names the session in the call's span.
-fn note(session_id: &str) {
+pub(super) fn note(session_id: &str) {
     Span::current().record("session_id", session_id);
 }
 
-/// Which session a change is for, if the request has no faults.
-fn target(fields: &mut Fields, session_id: String, expected_version: Option<u32>, request_id: String) -> Result<Target, Status> {
-    let session_id = fields.session_id(session_id);
-    let request_id = fields.request_id(request_id);
-    fields.check()?;
-    note(&session_id);
-    Ok(Target { session_id, expected_version, request_id })
-}
-
-/// The names that an error of this call bears.
-fn names(target: &Target) -> (String, String) {
-    (target.session_id.clone(), target.request_id.clone().unwrap_or_default())
+/// Which session a change is for. Faults are added to `fields`.
+pub(super) fn target(fields: &mut Fields, session_id: String, expected_version: Option<u32>, request_id: String) -> Target {
+    Target { session_id: fields.session_id(session_id), expected_version, request_id: fields.request_id(request_id) }
 }

@@ -1,7 +1,7 @@
 //! Events.
 
 use super::session::timestamp;
-use super::{move_out, result, seat_out, steps};
+use super::{kind_out, move_out, result, seat_out, steps};
 use crate::service::EventRecord;
 use crate::session::Event;
 use crate::wire::proto::{self, event::Body};
@@ -22,6 +22,15 @@ pub fn event(record: EventRecord, made: Option<proto::Session>) -> proto::Event 
         Event::Resigned { seat: _, whole_match } => Body::Resigned(proto::Resigned { r#match: whole_match }),
         Event::RoundEnded { round, result: ended } => Body::RoundEnded(proto::RoundEnded { round, result: Some(result(&ended)) }),
         Event::Ended { result: ended } => Body::Ended(proto::SessionEnded { result: Some(result(&ended)) }),
+        Event::RoundStarted { round, position } => Body::RoundStarted(proto::RoundStarted { round, position }),
+        Event::Proposed { seat: _, kind, to_version } => Body::Proposed(proto::Proposed { kind: kind_out(kind), to_version }),
+        Event::Answered { seat: _, kind, accept } => {
+            Body::ProposalAnswered(proto::ProposalAnswered { kind: kind_out(kind), accept })
+        }
+        Event::Withdrawn { seat: _, kind } => Body::ProposalWithdrawn(proto::ProposalWithdrawn { kind: kind_out(kind) }),
+        Event::TakenBack { to_version, position } => Body::TakenBack(proto::TakenBack { to_version, position }),
+        Event::TimedOut { seat: _, deadline } => Body::TimedOut(proto::TimedOut { deadline: Some(timestamp(deadline)) }),
+        Event::RematchMade { session_id } => Body::RematchMade(proto::RematchMade { session_id }),
         Event::Expiring { at } => Body::Expiring(proto::SessionExpiring { expire_time: Some(timestamp(at)) }),
     };
     let request_id = request_id.unwrap_or_default();

@@ -1,5 +1,6 @@
 //! Between messages and the types of the layers below. Inwards everything is checked; outwards nothing can fail.
 
+mod clock;
 mod events;
 mod games;
 mod moves;
@@ -7,6 +8,7 @@ mod position;
 mod session;
 mod steps;
 
+pub use clock::{clock_in, clock_out, kind_in, kind_out, proposal_out};
 pub use events::event;
 pub use games::{get_game, list_games, list_reasons};
 pub use moves::{move_in, move_out};

@@ -1,12 +1,11 @@
 //! Sessions and their results.
 
-use super::{position_in, position_out, seat_out};
-use crate::game::{Game, Guards, Rules};
+use super::{clock_out, position_out, proposal_out, seat_out};
+use crate::game::{Guards, Position};
 use crate::session::{GuardLimits, MatchResult, Micros, Session, State, View};
 use crate::store::Head;
 use crate::wire::proto;
 use prost_types::Timestamp;
-use std::collections::BTreeMap;
 
 /// A time.
 pub fn timestamp(time: Micros) -> Timestamp {
@@ -64,21 +63,11 @@ pub fn session(session: &Session) -> proto::Session {
         expires: session.expires(),
         summary: String::new(),
     };
-    assemble(head, View::of(session), Some(position_out(session.position())))
+    listed(head, View::of(session), session.position())
 }
 
-/// A session of a list, from what the store keeps of it.
-pub fn listed(head: Head, view: View) -> proto::Session {
-    let position = rules_of(&head.game, &view.options).and_then(|rules| position_in(&rules, &view.position).ok());
-    assemble(head, view, position.as_ref().map(position_out))
-}
-
-fn rules_of(game: &str, options: &BTreeMap<String, String>) -> Option<Rules> {
-    let options = options.iter().map(|(name, value)| (name.as_str(), value.as_str()));
-    Rules::with_options(Game::from_id(game)?, options).ok()
-}
-
-fn assemble(head: Head, view: View, position: Option<proto::Position>) -> proto::Session {
+/// A session, from what the store keeps of it for lists.
+pub fn listed(head: Head, view: View, position: &Position) -> proto::Session {
     let Head { session_id, game, labels, created, updated, state, version, players: _, expires, summary: _ } = head;
     let View {
         options,
@@ -86,8 +75,14 @@ fn assemble(head: Head, view: View, position: Option<proto::Position>) -> proto:
         position: _,
         ply,
         round,
+        rounds,
+        points: [south_points, north_points],
         round_results,
         result: ended,
+        clock,
+        proposals,
+        previous_session_id,
+        next_session_id,
     } = view;
     proto::Session {
         session_id,
@@ -96,15 +91,21 @@ fn assemble(head: Head, view: View, position: Option<proto::Position>) -> proto:
         guards: Some(guards(Guards { repetition, quiet, max_plies })),
         state: state_out(state),
         version,
-        position,
+        position: Some(position_out(position)),
         ply,
         round,
-        rounds: 1,
+        rounds,
         round_results: round_results.iter().map(result).collect(),
         result: ended.as_ref().map(result),
         labels,
         create_time: Some(timestamp(created)),
         update_time: Some(timestamp(updated)),
+        clock: clock.as_ref().map(clock_out),
+        proposals: proposals.iter().map(proposal_out).collect(),
+        south_points,
+        north_points,
+        previous_session_id: previous_session_id.unwrap_or_default(),
+        next_session_id: next_session_id.unwrap_or_default(),
         expire_time: expires.map(timestamp),
     }
 }

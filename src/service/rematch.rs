@@ -1,0 +1,37 @@
+//! Rematches: a new session, linked to the one before.
+
+use super::{NewSession, ServiceError, Sessions};
+use crate::session::{Event, Session};
+
+impl Sessions {
+    /// Makes the session of a rematch that is among these events, before they are stored: whoever reads of it must find it. Its id
+    /// follows from the old session's, so that doing this again makes no second one.
+    pub(super) async fn make_rematch(&self, old: &Session, events: &[Event]) -> Result<(), ServiceError> {
+        let made = events.iter().find_map(|event| match event {
+            Event::RematchMade { session_id } => Some(session_id),
+            _ => None,
+        });
+        let Some(session_id) = made else { return Ok(()) };
+        let origin = self.load(old.id(), 1).await?.session;
+        let new = NewSession {
+            session_id: Some(session_id.clone()),
+            rules: *old.rules(),
+            guards: old.guards(),
+            start: *origin.position(),
+            labels: old.labels().clone(),
+            rounds: old.rounds(),
+            clock: old.clock().map(|clock| *clock.setting()),
+            previous_session_id: Some(old.id().to_owned()),
+            request_id: None,
+        };
+        match Box::pin(self.create(new)).await {
+            Ok(_) => Ok(()),
+            Err(ServiceError::IdTaken { session_id }) => {
+                let there = self.load(&session_id, 1).await?.session;
+                let ours = there.previous_session_id() == Some(old.id());
+                if ours { Ok(()) } else { Err(ServiceError::IdTaken { session_id }) }
+            }
+            Err(error) => Err(error),
+        }
+    }
+}

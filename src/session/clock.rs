@@ -1,0 +1,241 @@
+//! Clocks: how much time each seat has, as a value. Nothing here knows what time it is.
+
+use super::Micros;
+use crate::game::{BySeat, Seat};
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+/// How time is limited.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
+pub enum ClockSetting {
+    /// So long for every decision.
+    PerMove {
+        /// In microseconds.
+        limit: Micros,
+    },
+    /// So long for all decisions of a round, and something more after each.
+    Total {
+        /// In microseconds.
+        main: Micros,
+        /// In microseconds.
+        increment: Micros,
+    },
+    /// So long for all decisions of a round, and then a number of periods; a decision made within a period does not use it up.
+    ByoYomi {
+        /// In microseconds.
+        main: Micros,
+        /// Length of a period, in microseconds.
+        period: Micros,
+        /// How many.
+        periods: u32,
+    },
+}
+
+/// The longest time that a setting may name: a year.
+pub const MAX_TIME: Micros = 366 * 86_400 * 1_000_000;
+/// The most byo-yomi periods.
+pub const MAX_PERIODS: u32 = 100;
+
+/// A clock that can't be set so.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+pub enum ClockFault {
+    /// A time is missing, negative or too long.
+    #[error("times are positive and at most 366 days")]
+    Time,
+    /// Too few or too many periods.
+    #[error("byo-yomi has 1 to {MAX_PERIODS} periods")]
+    Periods,
+}
+
+impl ClockSetting {
+    /// Checks that all times are in their bounds. A main time or an increment may be zero, if the other is not.
+    ///
+    /// # Errors
+    /// What is out of bounds.
+    pub fn check(&self) -> Result<(), ClockFault> {
+        let within = |time: Micros| (0..=MAX_TIME).contains(&time);
+        let fits = match *self {
+            ClockSetting::PerMove { limit } => within(limit) && limit > 0,
+            ClockSetting::Total { main, increment } => within(main) && within(increment) && main > 0,
+            ClockSetting::ByoYomi { periods, .. } if !(1..=MAX_PERIODS).contains(&periods) => return Err(ClockFault::Periods),
+            ClockSetting::ByoYomi { main, period, .. } => within(main) && within(period) && period > 0,
+        };
+        if fits { Ok(()) } else { Err(ClockFault::Time) }
+    }
+
+    const fn full(&self) -> Remaining {
+        match *self {
+            ClockSetting::PerMove { limit } => Remaining { main: limit, periods: 0 },
+            ClockSetting::Total { main, .. } => Remaining { main, periods: 0 },
+            ClockSetting::ByoYomi { main, periods, .. } => Remaining { main, periods },
+        }
+    }
+}
+
+/// What a seat has left.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Remaining {
+    /// Of the main time, or of the limit of a move, in microseconds.
+    pub main: Micros,
+    /// Byo-yomi periods.
+    pub periods: u32,
+}
+
+/// The clocks of both seats. A seat's clock runs while it must act, from its first move in the session on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Clock {
+    setting: ClockSetting,
+    remaining: BySeat<Remaining>,
+    moved: BySeat<bool>,
+    /// When the present decision fell due.
+    since: Micros,
+}
+
+impl Clock {
+    /// Clocks of a session that begins.
+    #[must_use]
+    pub const fn new(setting: ClockSetting, now: Micros) -> Clock {
+        let full = setting.full();
+        Clock { setting, remaining: BySeat::new(full, full), moved: BySeat::new(false, false), since: now }
+    }
+
+    /// How they are set.
+    #[must_use]
+    pub const fn setting(&self) -> &ClockSetting {
+        &self.setting
+    }
+
+    /// When a seat that must act will be out of time; never before its first move.
+    #[must_use]
+    pub fn deadline(&self, to_act: Seat) -> Option<Micros> {
+        self.moved[to_act].then(|| self.since + self.left(to_act))
+    }
+
+    fn left(&self, seat: Seat) -> Micros {
+        let Remaining { main, periods } = self.remaining[seat];
+        match self.setting {
+            ClockSetting::ByoYomi { period, .. } => main + period * Micros::from(periods),
+            ClockSetting::PerMove { .. } | ClockSetting::Total { .. } => main,
+        }
+    }
+
+    /// What a seat had left when the present decision fell due.
+    #[must_use]
+    pub fn remaining(&self, seat: Seat) -> Remaining {
+        self.remaining[seat]
+    }
+
+    fn after_use(&self, seat: Seat, now: Micros) -> Remaining {
+        let used = (now - self.since).max(0);
+        let Remaining { main, periods } = self.remaining[seat];
+        match self.setting {
+            ClockSetting::ByoYomi { period, .. } if used > main => {
+                // A period is used up when it is over, not when it has begun.
+                let over = (used - main) / period;
+                Remaining { main: 0, periods: periods.saturating_sub(u32::try_from(over).unwrap_or(u32::MAX)) }
+            }
+            _ => Remaining { main: (main - used).max(0), periods },
+        }
+    }
+
+    /// A seat has decided; the next decision falls due now.
+    pub fn press(&mut self, seat: Seat, now: Micros) {
+        if self.moved[seat] {
+            let left = self.after_use(seat, now);
+            self.remaining[seat] = match self.setting {
+                ClockSetting::PerMove { limit } => Remaining { main: limit, periods: 0 },
+                ClockSetting::Total { increment, .. } => Remaining { main: left.main + increment, periods: 0 },
+                ClockSetting::ByoYomi { .. } => left,
+            };
+        }
+        self.moved[seat] = true;
+        self.since = now;
+    }
+
+    /// Moves are taken back. Nobody gets time back: what was used stays used, and the decision falls due now.
+    pub fn take_back(&mut self, to_act: Seat, now: Micros) {
+        if self.moved[to_act] {
+            self.remaining[to_act] = match self.setting {
+                ClockSetting::PerMove { limit } => Remaining { main: limit, periods: 0 },
+                ClockSetting::Total { .. } | ClockSetting::ByoYomi { .. } => self.remaining[to_act],
+            };
+        }
+        self.since = now;
+    }
+
+    /// A round begins: both clocks are full again.
+    pub fn new_round(&mut self, now: Micros) {
+        let full = self.setting.full();
+        self.remaining = BySeat::new(full, full);
+        self.since = now;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SECOND: Micros = 1_000_000;
+
+    fn clock(setting: ClockSetting) -> Clock {
+        setting.check().unwrap();
+        Clock::new(setting, 0)
+    }
+
+    #[test]
+    fn a_clock_starts_with_the_first_move_of_its_seat() {
+        let mut clock = clock(ClockSetting::Total { main: 60 * SECOND, increment: 2 * SECOND });
+        assert_eq!(clock.deadline(Seat::South), None);
+        clock.press(Seat::South, 1_000 * SECOND);
+        assert_eq!(clock.deadline(Seat::North), None);
+        clock.press(Seat::North, 2_000 * SECOND);
+        assert_eq!(clock.deadline(Seat::South), Some(2_060 * SECOND));
+        clock.press(Seat::South, 2_010 * SECOND);
+        assert_eq!(clock.deadline(Seat::North), Some(2_070 * SECOND));
+        clock.press(Seat::North, 2_011 * SECOND);
+        assert_eq!(clock.deadline(Seat::South), Some(2_011 * SECOND + 52 * SECOND), "60 - 10 used + 2 added");
+    }
+
+    #[test]
+    fn a_limit_is_whole_for_every_move() {
+        let mut clock = clock(ClockSetting::PerMove { limit: 10 * SECOND });
+        clock.press(Seat::South, 0);
+        clock.press(Seat::South, 9 * SECOND);
+        assert_eq!(clock.deadline(Seat::South), Some(19 * SECOND));
+        assert_eq!(clock.remaining(Seat::South).main, 10 * SECOND);
+    }
+
+    #[test]
+    fn a_period_is_used_up_when_it_is_over() {
+        let mut clock = clock(ClockSetting::ByoYomi { main: 10 * SECOND, period: 5 * SECOND, periods: 3 });
+        clock.press(Seat::South, 0);
+        assert_eq!(clock.deadline(Seat::South), Some(25 * SECOND));
+        clock.press(Seat::South, 14 * SECOND);
+        assert_eq!(clock.remaining(Seat::South), Remaining { main: 0, periods: 3 });
+        clock.press(Seat::South, 14 * SECOND + 6 * SECOND);
+        assert_eq!(clock.remaining(Seat::South), Remaining { main: 0, periods: 2 });
+        assert_eq!(clock.deadline(Seat::South), Some(30 * SECOND));
+    }
+
+    #[test]
+    fn a_clock_that_is_set_back_gives_no_time() {
+        let mut clock = clock(ClockSetting::Total { main: 10 * SECOND, increment: 0 });
+        clock.press(Seat::South, 100 * SECOND);
+        clock.press(Seat::South, 0);
+        assert_eq!(clock.remaining(Seat::South).main, 10 * SECOND);
+    }
+
+    #[test]
+    fn bounds() {
+        let faults = |setting: ClockSetting| setting.check().err();
+        assert_eq!(faults(ClockSetting::PerMove { limit: 0 }), Some(ClockFault::Time));
+        assert_eq!(faults(ClockSetting::PerMove { limit: MAX_TIME }), None);
+        assert_eq!(faults(ClockSetting::PerMove { limit: MAX_TIME + 1 }), Some(ClockFault::Time));
+        assert_eq!(faults(ClockSetting::Total { main: 0, increment: 5 }), Some(ClockFault::Time));
+        assert_eq!(faults(ClockSetting::ByoYomi { main: 0, period: 5, periods: 1 }), None);
+        assert_eq!(faults(ClockSetting::ByoYomi { main: 0, period: 0, periods: 1 }), Some(ClockFault::Time));
+        assert_eq!(faults(ClockSetting::ByoYomi { main: 0, period: 5, periods: 101 }), Some(ClockFault::Periods));
+    }
+}
