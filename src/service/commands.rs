@@ -1,5 +1,6 @@
 //! Changing sessions: replay by request id first, then the version, then the command itself.
 
+use super::create::players;
 use super::error::join;
 use super::live::{Answered, Live, read_event};
 use super::request::{command_digest, digest, request};
@@ -172,6 +173,8 @@ impl Sessions {
             request,
             events: events.iter().map(Event::to_json).collect(),
             state: live.session.state(),
+            players: players(&live.session),
+            expires: live.session.expires(),
             summary: View::of(&live.session).to_json(),
         };
         Ok(self.store.append(append).await?)

@@ -15,6 +15,8 @@ impl Session {
         self.take_in(event, version, time, observer).map_err(|why| Divergence { version, why })?;
         self.version = version;
         self.updated = time;
+        // Whatever else happens to a session that was to expire keeps it.
+        self.expires = if let Event::Expiring { at } = event { Some(*at) } else { None };
         Ok(())
     }
 
@@ -89,6 +91,7 @@ impl Session {
                 require(self.result.is_some(), "a rematch before the end")?;
                 self.next_session_id = Some(session_id.clone());
             }
+            Event::Expiring { .. } => {}
         }
         Ok(())
     }

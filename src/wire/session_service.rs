@@ -8,7 +8,7 @@ use super::proto::{self, Phase};
 use super::session_answer::{After, check, ends, next_round, played, to_act};
 use super::session_request::{new_session, page};
 use super::sight::Change;
-use super::{agreements, page_token};
+use super::{agreements, session_batch};
 use crate::game::MoveList;
 use crate::random::SeededDice;
 use crate::service::{ServiceError, Sessions};
@@ -83,16 +83,11 @@ impl SessionService for SessionHandlers {
         request: Request<proto::ListSessionsRequest>,
     ) -> Result<Response<proto::ListSessionsResponse>, Status> {
         let caller = Caller::of(&request);
-        let page = page(request.into_inner(), caller != Caller::Trusted)?;
+        let Some(page) = page(request.into_inner(), caller != Caller::Trusted)? else {
+            return Ok(Response::new(proto::ListSessionsResponse::default()));
+        };
         let listed = self.sessions.list(page.clone()).await?;
-        let mut sessions = Vec::with_capacity(listed.sessions.len());
-        for session in listed.sessions {
-            sessions.extend(self.listed_as(&caller, session).await?);
-        }
-        Ok(Response::new(proto::ListSessionsResponse {
-            sessions,
-            next_page_token: listed.next.map(|place| page_token::write(&page, &place)).unwrap_or_default(),
-        }))
+        self.session_list(&caller, &page, listed).await.map(Response::new)
     }
 
     async fn delete_session(
@@ -293,6 +288,20 @@ impl SessionService for SessionHandlers {
         request: Request<proto::RevokeSeatTokenRequest>,
     ) -> Result<Response<proto::RevokeSeatTokenResponse>, Status> {
         self.revoke(Caller::of(&request), request.into_inner()).await
+    }
+
+    async fn batch_get_sessions(
+        &self,
+        request: Request<proto::BatchGetSessionsRequest>,
+    ) -> Result<Response<proto::BatchGetSessionsResponse>, Status> {
+        session_batch::get(&self.sessions, request.into_inner()).await.map(Response::new)
+    }
+
+    async fn batch_create_sessions(
+        &self,
+        request: Request<proto::BatchCreateSessionsRequest>,
+    ) -> Result<Response<proto::BatchCreateSessionsResponse>, Status> {
+        session_batch::create(&self.sessions, request.into_inner()).await.map(Response::new)
     }
 }
 
