@@ -1,9 +1,8 @@
 //! `mancala healthcheck`, for containers, which may have no other client in them.
 
 use crate::cli::Failure;
-use crate::config::{Config, Sources};
-use std::error::Error;
-use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
+use crate::cli::peer::{self, with_causes};
+use std::net::SocketAddr;
 use std::time::Duration;
 use tonic::transport::Endpoint;
 use tonic_health::pb::HealthCheckRequest;
@@ -24,27 +23,14 @@ pub struct Args {
 }
 
 pub fn run(args: Args) -> Result<(), Failure> {
-    let address = match args.address {
-        Some(address) => address,
-        None => Config::load(&Sources::of_process()).map_err(Failure::usage)?.server.listen,
-    };
-    let asked = ask(reachable(address), args.service, Duration::from_secs(args.timeout));
+    let address = peer::address(args.address)?;
+    let asked = ask(address, args.service, Duration::from_secs(args.timeout));
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Failure::run)?;
     match runtime.block_on(asked) {
         Ok(ServingStatus::Serving) => Ok(()),
         Ok(status) => Err(Failure::run(format!("the server at {address} answers {}", status.as_str_name()))),
         Err(problem) => Err(Failure::run(format!("the server at {address} {problem}"))),
     }
-}
-
-/// An address by which a server on this machine can be reached that listens on this one.
-fn reachable(mut listening: SocketAddr) -> SocketAddr {
-    match listening.ip() {
-        ip if !ip.is_unspecified() => {}
-        ip if ip.is_ipv4() => listening.set_ip(Ipv4Addr::LOCALHOST.into()),
-        _ => listening.set_ip(Ipv6Addr::LOCALHOST.into()),
-    }
-    listening
 }
 
 /// A service's status, or what the server does instead of telling it.
@@ -57,10 +43,4 @@ async fn ask(address: SocketAddr, service: String, timeout: Duration) -> Result<
     };
     let silent = |_| Err(format!("gives no answer within {} s", timeout.as_secs()));
     tokio::time::timeout(timeout, answer).await.unwrap_or_else(silent)
-}
-
-/// tonic's own message is "transport error"; what went wrong is in its causes.
-fn with_causes(error: &tonic::transport::Error) -> String {
-    let causes = std::iter::successors(error.source(), |cause| (*cause).source());
-    causes.fold(error.to_string(), |text, cause| format!("{text}: {cause}"))
 }

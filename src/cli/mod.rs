@@ -1,9 +1,12 @@
 //! The command line.
 
+mod bench;
 mod check_config;
 mod config_args;
 mod game_args;
 mod healthcheck;
+mod key;
+mod peer;
 mod perft;
 mod serve;
 mod simulate;
@@ -33,6 +36,10 @@ enum Command {
     Perft(perft::Args),
     /// Play random games in bulk and say what came of them
     Simulate(simulate::Args),
+    /// Load a running server with calls and measure how many it answers and how fast
+    Bench(bench::Args),
+    /// Make a key for an operator, and print it and what to put in the configuration of a server in token mode
+    Key(key::Args),
 }
 
 /// Why a command failed; its text is for the person who gave it.
@@ -63,6 +70,8 @@ pub fn run() -> ExitCode {
         Command::Healthcheck(args) => healthcheck::run(args),
         Command::Perft(args) => perft::run(&args).map_err(Failure::usage),
         Command::Simulate(args) => simulate::run(&args).map_err(Failure::usage),
+        Command::Bench(args) => bench::run(args),
+        Command::Key(args) => key::run(args),
     };
     let (code, problem) = match done {
         Ok(()) => return ExitCode::SUCCESS,

@@ -1,21 +1,25 @@
 //! Sockets, health, reflection, what every call has in common, and a stop that ends.
 
 mod api;
+mod gate;
 mod guard;
 mod health;
 mod log;
 mod reflection;
 pub mod signal;
+mod socket;
 
 pub use api::Api;
 
+use crate::server::gate::GateLayer;
 use crate::server::guard::GuardLayer;
 use crate::server::health::{Health, Serving};
 use crate::server::log::LogLayer;
+use crate::server::socket::Socket;
 use std::convert::Infallible;
 use std::io;
 use std::time::Duration;
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tokio_stream::{Stream, StreamExt};
 use tonic::transport::Server;
@@ -87,6 +91,7 @@ pub async fn serve(
         .max_concurrent_streams(settings.max_streams)
         .layer(LogLayer)
         .layer(GuardLayer::new(settings.request_timeout))
+        .layer(GateLayer::new(api.access))
         .add_routes(routes)
         .serve_with_incoming_shutdown(incoming(listener), stop);
 
@@ -131,13 +136,13 @@ async fn report(serving: &watch::Sender<Serving>, mut ready: watch::Receiver<boo
 }
 
 /// Accepted connections.
-fn incoming(listener: TcpListener) -> impl Stream<Item = io::Result<TcpStream>> {
+fn incoming(listener: TcpListener) -> impl Stream<Item = io::Result<Socket>> {
     // Without TCP_NODELAY a reply of more than one segment waits for the peer's delayed acknowledgement, 40 ms.
     TcpIncoming::from(listener).with_nodelay(Some(true)).then(async |accepted| {
         if let Err(error) = &accepted {
             tracing::warn!(%error, "a connection could not be accepted");
             tokio::time::sleep(ACCEPT_BACK_OFF).await;
         }
-        accepted
+        accepted.map(Socket)
     })
 }

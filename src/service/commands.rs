@@ -1,11 +1,12 @@
 //! Changing sessions: replay by request id first, then the version, then the command itself.
 
+use super::create::players;
 use super::error::join;
 use super::live::{Answered, Live, read_event};
 use super::request::{command_digest, digest, request};
 use super::{RequestId, ServiceError, Sessions};
 use crate::game::observer::Step;
-use crate::session::{Command, Event, Micros, Session, View};
+use crate::session::{Command, Credential, Event, Micros, Session, View};
 use crate::store::{self, Append, Appended, Deleted, Request};
 
 /// Which session a command is for, and under what conditions.
@@ -17,6 +18,9 @@ pub struct Target {
     pub expected_version: Option<u32>,
     /// The caller's id of the request.
     pub request_id: RequestId,
+    /// What the caller shows for it. It is checked again when the command's turn comes, so that nothing is done on a token after
+    /// the reply that revoked it.
+    pub credential: Credential,
 }
 
 /// What a command did.
@@ -43,8 +47,8 @@ impl Sessions {
     /// it changes nothing and answers as the first time.
     ///
     /// # Errors
-    /// In this order: [`ServiceError::NotFound`], [`ServiceError::RequestIdReused`], [`ServiceError::StaleVersion`],
-    /// [`ServiceError::Rejected`], the store's.
+    /// In this order: [`ServiceError::NotFound`], [`ServiceError::NotAdmitted`], [`ServiceError::RequestIdReused`],
+    /// [`ServiceError::StaleVersion`], [`ServiceError::Rejected`], the store's.
     pub async fn apply<T: Send + 'static>(
         &self,
         target: Target,
@@ -70,6 +74,9 @@ impl Sessions {
         let mut slot = slot.lock().await;
         for _ in 0..ATTEMPTS {
             let live = self.fill(&target.session_id, &mut slot).await?;
+            if !live.session.seats().accept(&target.credential) {
+                return Err(ServiceError::NotAdmitted);
+            }
             if let Some((request, answered)) =
                 request.as_ref().and_then(|it| live.answered(&it.id).map(|answered| (it, answered)))
             {
@@ -84,6 +91,7 @@ impl Sessions {
                 let meant = target.expected_version.unwrap_or(live.session.version());
                 if let Some(live) = self.commit(&mut slot, &events, None, now).await?
                     && live.session.result().is_none()
+                    && !matches!(command, Command::Seat(_))
                 {
                     // What was meant for the round that is lost must not happen to the next one.
                     return Err(ServiceError::StaleVersion { expected: meant, current: live.session.version() });
@@ -166,6 +174,8 @@ impl Sessions {
             request,
             events: events.iter().map(Event::to_json).collect(),
             state: live.session.state(),
+            players: players(&live.session),
+            expires: live.session.expires(),
             summary: View::of(&live.session).to_json(),
         };
         Ok(self.store.append(append).await?)
@@ -197,7 +207,7 @@ impl Sessions {
         Ok(Applied { events, steps, after: look(&live.session), replayed: true })
     }
 
-    /// Removes a session. Asked again with the same request id it answers as the first time.
+    /// Removes a session, for a trusted caller. Asked again with the same request id it answers as the first time.
     ///
     /// # Errors
     /// [`ServiceError::NotFound`], [`ServiceError::RequestIdReused`], [`ServiceError::StaleVersion`], or the store's.
@@ -206,7 +216,10 @@ impl Sessions {
         join(tokio::spawn(async move { sessions.delete_now(delete).await }).await)?
     }
 
-    async fn delete_now(&self, Target { session_id, expected_version, request_id }: Delete) -> Result<(), ServiceError> {
+    async fn delete_now(
+        &self,
+        Target { session_id, expected_version, request_id, credential: _ }: Delete,
+    ) -> Result<(), ServiceError> {
         let request = request(&request_id, || {
             let version = expected_version.map_or("-".to_owned(), |version| version.to_string());
             digest(&[&"delete", &session_id, &version])

@@ -25,6 +25,13 @@ pub(super) struct Answered {
 }
 
 impl Live {
+    /// Of a session that this request has just made.
+    pub(super) fn new(session: Session, request: Option<&Request>) -> Live {
+        let mut live = Live { session, requests: HashMap::new() };
+        live.remember(request, 1);
+        live
+    }
+
     /// The answer that a request was given.
     pub(super) fn answered(&self, request_id: &str) -> Option<Answered> {
         self.requests.get(request_id).copied()
@@ -166,9 +173,7 @@ fn append(session_id: &str, live: Option<Live>, stored: &StoredEvent) -> Result<
         (None, Event::Created(created)) => {
             let session = Session::new(session_id.to_owned(), created, stored.time)
                 .map_err(|divergence| ServiceError::diverged(session_id, &divergence))?;
-            let mut live = Live { session, requests: HashMap::new() };
-            live.remember(stored.request.as_ref(), 1);
-            return Ok(live);
+            return Ok(Live::new(session, stored.request.as_ref()));
         }
         (None, _) => return Err(ServiceError::damaged(session_id, "its first event does not make it")),
         (Some(live), _) => live,

@@ -22,6 +22,8 @@ impl Sessions {
             rounds: old.rounds(),
             clock: old.clock().map(|clock| *clock.setting()),
             previous_session_id: Some(old.id().to_owned()),
+            seats: old.seats().swapped(),
+            spectators: old.spectators(),
             request_id: None,
         };
         match Box::pin(self.create(new)).await {

@@ -15,6 +15,8 @@ impl Session {
         self.take_in(event, version, time, observer).map_err(|why| Divergence { version, why })?;
         self.version = version;
         self.updated = time;
+        // Whatever else happens to a session that was to expire keeps it.
+        self.expires = if let Event::Expiring { at } = event { Some(*at) } else { None };
         Ok(())
     }
 
@@ -28,6 +30,9 @@ impl Session {
                 require(ply.captured == *captured && ply.endless == *endless, "a move that does something else")?;
                 require(self.position().to_string() == *position, "a move that leads elsewhere")?;
                 self.move_versions.push(version);
+                if self.spectators.delay_plies > 0 {
+                    self.ply_versions.push(version);
+                }
                 self.proposals.move_on();
                 if let Some(clock) = &mut self.clock {
                     clock.press(*seat, time);
@@ -79,10 +84,14 @@ impl Session {
                     clock.take_back(acting, time);
                 }
             }
+            Event::SeatClaimed { .. } | Event::TokenRotated { .. } | Event::TokenRevoked { .. } => {
+                require(self.seats.evolve(event), "a change of a seat that can't be")?;
+            }
             Event::RematchMade { session_id } => {
                 require(self.result.is_some(), "a rematch before the end")?;
                 self.next_session_id = Some(session_id.clone());
             }
+            Event::Expiring { .. } => {}
         }
         Ok(())
     }

@@ -3,8 +3,10 @@
 use super::app::{App, body};
 use super::clocks::{SECOND, byo_yomi};
 use super::table::{Table, name, request};
+use mancala::service::{Retention, Swept};
 use mancala::wire::proto::{self, ProposalKind, Seat};
 use std::collections::BTreeSet;
+use std::time::Duration;
 
 #[derive(Clone, Copy)]
 enum Deed {
@@ -16,6 +18,11 @@ enum Deed {
     Resign(bool),
     /// So many seconds pass, and somebody looks.
     Wait(i64),
+    Claim(Seat),
+    Rotate(Seat),
+    Revoke(Seat),
+    /// Nobody has needed the session for long.
+    Expire,
 }
 
 async fn act(app: &App, id: &str, deed: Deed) {
@@ -27,20 +34,40 @@ async fn act(app: &App, id: &str, deed: Deed) {
         Deed::Answer(seat, kind, accept) => drop(body(table.answer(seat, kind, accept).await)),
         Deed::Withdraw(seat, kind) => drop(body(table.withdraw(seat, kind).await)),
         Deed::Resign(whole) => drop(body(table.resign(Seat::South, whole).await)),
+        Deed::Claim(seat) => {
+            let request = proto::ClaimSeatRequest { session_id: table.id, seat: seat.into(), ..Default::default() };
+            body(app.sessions().claim_seat(proto::ClaimSeatRequest { display_name: "Ana".to_owned(), ..request }).await);
+        }
+        Deed::Rotate(seat) => {
+            let request = proto::RotateSeatTokenRequest { session_id: table.id, seat: seat.into(), ..Default::default() };
+            body(app.sessions().rotate_seat_token(request).await);
+        }
+        Deed::Revoke(seat) => {
+            let request = proto::RevokeSeatTokenRequest { session_id: table.id, seat: seat.into(), ..Default::default() };
+            body(app.sessions().revoke_seat_token(request).await);
+        }
+        Deed::Expire => {
+            app.clock.advance(3_600 * SECOND);
+            let term = Some(Duration::from_secs(60));
+            let retention = Retention { finished: term, aborted: None, abandoned: None, notice: Duration::from_secs(60) };
+            assert_eq!(app.service.sweep(&retention).await, Ok(Swept { announced: 1, deleted: 0 }));
+        }
         Deed::Wait(seconds) => {
             app.clock.advance(seconds * SECOND);
-            drop(table.session().await);
+            table.session().await;
         }
     }
 }
 
 #[tokio::test]
 async fn a_session_survives_a_restart_after_every_event() {
-    use Deed::{Answer, Play, Propose, Resign, TakeBack, Wait, Withdraw};
+    use Deed::{Answer, Claim, Expire, Play, Propose, Resign, Revoke, Rotate, TakeBack, Wait, Withdraw};
     use ProposalKind::{Abort, Draw, EndMatch, Rematch, Takeback};
     use Seat::{North, South};
     let deeds = [
+        Claim(North),
         Play,
+        Rotate(North),
         Play,
         Play,
         Play,
@@ -52,7 +79,8 @@ async fn a_session_survives_a_restart_after_every_event() {
         Answer(South, Draw, false),
         Withdraw(South, Abort),
         Wait(7),
-        TakeBack(3),
+        Revoke(North),
+        TakeBack(5),
         Answer(North, Takeback, true),
         Play,
         Wait(100),
@@ -65,6 +93,7 @@ async fn a_session_survives_a_restart_after_every_event() {
         Answer(South, EndMatch, true),
         Propose(South, Rematch),
         Answer(North, Rematch, true),
+        Expire,
     ];
     let mut app = App::start().await;
     let clock = byo_yomi(10 * SECOND, 5 * SECOND, 3);
@@ -84,7 +113,7 @@ async fn a_session_survives_a_restart_after_every_event() {
             assert_eq!(app.session_at(&id, event.version).await.version, event.version);
         }
     }
-    assert_eq!(kinds.len(), 12, "every kind of event has come: {kinds:?}");
+    assert_eq!(kinds.len(), 16, "every kind of event has come: {kinds:?}");
     let next = app.session(&id).await.next_session_id;
     assert_eq!(app.session(&next).await.previous_session_id, id);
 }

@@ -6,7 +6,8 @@ use mancala::game::{Rules, Seat};
 use mancala::random::SeededDice;
 use mancala::service::{Clock, NewSession, ServiceError, Sessions, Target};
 use mancala::session::{
-    ClockSetting, ClockView, Command, Event, Micros, Proposal, ProposalKind, Rejection, Remaining, Session, State, View,
+    ClockSetting, ClockView, Command, Credential, Event, Micros, Proposal, ProposalKind, Rejection, Remaining, Session, State,
+    View,
 };
 use mancala::store::Store;
 use mancala::store::sqlite::{Options, SqliteStore};
@@ -69,6 +70,8 @@ impl Judge {
             rounds,
             clock,
             previous_session_id: None,
+            seats: Vec::new(),
+            spectators: Default::default(),
             request_id: None,
         };
         let made = sessions.create(new).await.expect("a session").session;
@@ -223,7 +226,12 @@ fn drawn(rules: &Rules, copy: &super::reference::Copy, seed: u64) -> Option<manc
 }
 
 async fn send(sessions: &Sessions, id: &str, sent: Sent) -> Outcome {
-    let target = Target { session_id: id.to_owned(), expected_version: sent.expected_version, request_id: sent.id };
+    let target = Target {
+        session_id: id.to_owned(),
+        expected_version: sent.expected_version,
+        request_id: sent.id,
+        credential: Credential::Trusted,
+    };
     match sessions.apply(target, sent.command, false, Session::version).await {
         Ok(done) => Outcome::Done { events: done.events, version: done.after, replayed: done.replayed },
         Err(ServiceError::Rejected(Rejection::ProposalImpossible { kind, why })) => {
@@ -263,6 +271,8 @@ fn view_of(reference: &Reference, scenario: &Scenario) -> View {
         proposals: copy.open.iter().map(|open| Proposal { ..*open }).collect(),
         previous_session_id: None,
         next_session_id: copy.next_session_id.clone(),
+        seats: Vec::new(),
+        spectators: Default::default(),
     }
 }
 
@@ -287,6 +297,10 @@ fn note(seen: &mut BTreeSet<String>, outcome: &Outcome) {
             Rejection::ProposalImpossible { .. } => "proposal_impossible",
             Rejection::ProposalNotFound { .. } => "proposal_not_found",
             Rejection::ProposalOfOther { .. } => "proposal_of_other",
+            Rejection::SeatTaken { .. }
+            | Rejection::SeatUnclaimed { .. }
+            | Rejection::NothingToRevoke { .. }
+            | Rejection::JoinCodeUnknown => panic!("nobody changes seats here"),
         },
     };
     seen.insert(refusal.to_owned());

@@ -186,7 +186,7 @@ impl Reference {
             return Outcome::Stale { expected, current };
         }
         let now = clock.max(self.now().time);
-        match self.carry_out(sent.command, now) {
+        match self.carry_out(sent.command.clone(), now) {
             Err(rejection) => Outcome::Refused(rejection),
             Ok(events) => {
                 self.answered.push((sent.clone(), events.clone(), self.version()));
@@ -223,6 +223,7 @@ impl Reference {
                 }
                 Ok(events)
             }
+            Command::Seat(_) => panic!("nobody changes seats here"),
             Command::ClaimTimeout => {
                 over.map_or(Ok(()), Err)?;
                 let deadline = self.deadline();

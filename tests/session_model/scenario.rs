@@ -156,7 +156,7 @@ pub fn scenario() -> impl Strategy<Value = Scenario> {
     let start = prop_oneof![
         2 => Just(Start::OfTheGame),
         6 => any::<Index>().prop_map(Start::Listed),
-        1 => any::<Index>().prop_map(Start::Poor),
+        2 => any::<Index>().prop_map(Start::Poor),
     ];
     let set_up = (select(Game::ALL.to_vec()), any::<[u8; 3]>(), start, guards());
     let rounds = prop_oneof![2 => Just(1u32), 3 => 2..=5u32];

@@ -34,11 +34,11 @@ impl Queue {
         Ok(Queue { inbox, room: Arc::new(Semaphore::new(QUEUE)), ended, thread: Mutex::new(Some(thread)) })
     }
 
-    /// Queues a write and waits until it is durable.
+    /// Queues a write and waits until it is durable. `work` may be undone and called again.
     pub async fn write<T, W>(&self, work: W) -> Result<T, StoreError>
     where
         T: Send + 'static,
-        W: FnOnce(&Connection) -> Result<T, Failure> + Send + 'static,
+        W: Fn(&Connection) -> Result<T, Failure> + Send + 'static,
     {
         let place = self.room.clone().acquire_owned().await.map_err(|_| closed())?;
         let (reply, outcome) = oneshot::channel();

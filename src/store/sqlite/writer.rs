@@ -33,7 +33,8 @@ pub(super) enum Message {
 
 /// A queued write.
 pub(super) trait Job: Send {
-    /// Does it; `Ok(false)` if what it did is to be undone, which then concerns no other job.
+    /// Does it; `Ok(false)` if what it did is to be undone, which then concerns no other job. It may be undone in any case
+    /// and done again.
     fn run(&mut self, connection: &Connection) -> rusqlite::Result<bool>;
 
     /// Tells its caller how it ended: as its run said, or, with an error, not at all.
@@ -42,7 +43,7 @@ pub(super) trait Job: Send {
 
 /// A [`Job`] made of a function.
 pub(super) struct Write<T, W> {
-    work: Option<W>,
+    work: W,
     outcome: Option<Result<T, StoreError>>,
     reply: oneshot::Sender<Result<T, StoreError>>,
     /// Its place in the queue, free again when it is answered.
@@ -51,18 +52,17 @@ pub(super) struct Write<T, W> {
 
 impl<T, W> Write<T, W> {
     pub fn new(work: W, reply: oneshot::Sender<Result<T, StoreError>>, place: OwnedSemaphorePermit) -> Write<T, W> {
-        Write { work: Some(work), outcome: None, reply, _place: place }
+        Write { work, outcome: None, reply, _place: place }
     }
 }
 
 impl<T, W> Job for Write<T, W>
 where
     T: Send,
-    W: FnOnce(&Connection) -> Result<T, Failure> + Send,
+    W: Fn(&Connection) -> Result<T, Failure> + Send,
 {
     fn run(&mut self, connection: &Connection) -> rusqlite::Result<bool> {
-        let work = self.work.take().expect("a job runs once");
-        match work(connection) {
+        match (self.work)(connection) {
             Ok(outcome) => {
                 self.outcome = Some(Ok(outcome));
                 Ok(true)
@@ -189,7 +189,23 @@ impl Writer {
         }
     }
 
+    /// Does the jobs in one transaction, which it leaves open.
+    ///
+    /// A savepoint for each job would copy every page that the job changes, and jobs that are to be undone are hardly ever
+    /// met: only if there is one are they all undone, and done again with savepoints.
     fn apply(&self, jobs: &mut [Box<dyn Job>]) -> rusqlite::Result<()> {
+        self.execute("BEGIN IMMEDIATE")?;
+        for job in &mut *jobs {
+            if !job.run(&self.connection)? {
+                self.execute("ROLLBACK")?;
+                return self.apply_each(jobs);
+            }
+        }
+        Ok(())
+    }
+
+    /// Does the jobs in one transaction, and undoes those alone that are to be undone.
+    fn apply_each(&self, jobs: &mut [Box<dyn Job>]) -> rusqlite::Result<()> {
         self.execute("BEGIN IMMEDIATE")?;
         for job in jobs {
             self.execute("SAVEPOINT job")?;

@@ -1,0 +1,57 @@
+#!/bin/sh
+# Plays random legal games against a running server with grpcurl, PLAYERS of them at once, and says how long it took:
+#
+#     deploy/load/moves.sh
+#     ADDRESS=10.0.0.7:50051 PLAYERS=8 MOVES=100 GAME=kiothi deploy/load/moves.sh
+#
+# Each call is a process and a connection of its own. So this shows how a server bears callers that come and go, and that it
+# can be used from a shell; it does not show how many calls it can answer: `mancala bench` does.
+set -eu
+
+address=${ADDRESS:-127.0.0.1:50051}
+players=${PLAYERS:-4}
+moves=${MOVES:-10}
+game=${GAME:-gore}
+
+command -v grpcurl >/dev/null || { echo "grpcurl is not installed: https://github.com/fullstorydev/grpcurl" >&2; exit 1; }
+
+# call METHOD JSON: the answer's JSON. What grpcurl says of a failure goes to standard error.
+call() {
+    grpcurl -plaintext -max-time 10 -d "$2" "$address" "mancala.v1.SessionService/$1"
+}
+
+# value NAME: the first value of this name in the JSON on standard input.
+value() {
+    sed -n -e "s/.*\"$1\": \"\([^\"]*\)\".*/\1/p" -e "s/.*\"$1\": \([0-9][0-9]*\).*/\1/p" | head -n 1
+}
+
+# Plays one game until it is over or has as many moves as wanted.
+play() {
+    created=$(call CreateSession "{\"game\": \"$game\", \"labels\": {\"load\": \"grpcurl\"}}")
+    session=$(echo "$created" | value sessionId)
+    version=1
+    played=0
+    while [ "$played" -lt "$moves" ]; do
+        drawn=$(call SampleMoves "{\"session_id\": \"$session\", \"seed\": $version}")
+        move=$(echo "$drawn" | value text)
+        [ -n "$move" ] || break
+        answer=$(call ApplyMove "{\"session_id\": \"$session\", \"move\": {\"text\": \"$move\"},
+            \"expected_version\": $version, \"request_id\": \"move-$version\"}")
+        version=$(echo "$answer" | value version)
+        played=$((played + 1))
+    done
+    echo "$session: $played moves, version $version"
+}
+
+start=$(date +%s)
+pids=
+for _ in $(seq "$players"); do
+    play &
+    pids="$pids $!"
+done
+failed=0
+for pid in $pids; do
+    wait "$pid" || failed=$((failed + 1))
+done
+echo "$players players, $failed failed, $(($(date +%s) - start)) s"
+[ "$failed" -eq 0 ]

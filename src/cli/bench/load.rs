@@ -1,0 +1,215 @@
+//! The callers: one task for each call in flight.
+
+use super::mix::{Call, Mix};
+use super::pace::Pace;
+use super::plan::Plan;
+use super::player::Player;
+use super::tally::{Fault, Tally};
+use crate::cli::Failure;
+use crate::cli::peer::with_causes;
+use crate::game::Rules;
+use crate::random::SeededDice;
+use crate::wire::proto;
+use crate::wire::proto::session_service_client::SessionServiceClient;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+use tokio::task::JoinSet;
+use tonic::transport::{Channel, Endpoint};
+use tonic_health::pb::HealthCheckRequest;
+use tonic_health::pb::health_client::HealthClient;
+
+/// A call that has no answer by then has failed.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// A caller waits so long after a failure, so that a server that is down is not asked as fast as it can be refused.
+const PAUSE: Duration = Duration::from_millis(100);
+/// The label of all sessions that are made.
+const LABEL: &str = "bench";
+
+/// Callers that are about to begin.
+pub struct Load {
+    callers: Vec<Caller>,
+    rate: Option<u32>,
+}
+
+impl Load {
+    pub async fn connect(plan: &Plan) -> Result<Load, Failure> {
+        let endpoint = Endpoint::from_shared(format!("http://{}", plan.address)).map_err(Failure::run)?;
+        let endpoint = endpoint.connect_timeout(PATIENCE).timeout(PATIENCE);
+        let mut channels = Vec::new();
+        for _ in 0..plan.connections {
+            channels.push(endpoint.connect().await.map_err(|error| {
+                Failure::run(format!(
+                    "no server answers at {}: {}. Start one with `mancala serve`, or say where it is with --address",
+                    plan.address,
+                    with_causes(&error)
+                ))
+            })?);
+        }
+        let callers = (0..plan.concurrency).zip(channels.iter().cycle());
+        let callers = callers.map(|(number, channel)| Caller::new(number, channel.clone(), plan)).collect();
+        Ok(Load { callers, rate: plan.rate })
+    }
+
+    /// Makes the first sessions, which is not measured.
+    pub async fn make_sessions(&mut self) -> Result<(), Failure> {
+        let mut making = JoinSet::new();
+        for mut caller in self.callers.drain(..) {
+            making.spawn(async move { caller.make_sessions().await.map(|()| caller) });
+        }
+        while let Some(made) = making.join_next().await {
+            self.callers.push(made.map_err(Failure::run)?.map_err(|Fault { code, reason }| {
+                Failure::run(format!(
+                    "the server makes no sessions: CreateSession failed with {code} {reason}; its log may say why"
+                ))
+            })?);
+        }
+        Ok(())
+    }
+
+    /// Begins.
+    pub fn start(self) -> Running {
+        let pace = Pace::start(self.rate);
+        let tally = Arc::new(Mutex::new(Tally::new()));
+        let mut callers = JoinSet::new();
+        for caller in self.callers {
+            callers.spawn(caller.work(pace.clone(), tally.clone()));
+        }
+        Running { pace, tally, callers }
+    }
+}
+
+/// Callers at work.
+pub struct Running {
+    pace: Pace,
+    tally: Arc<Mutex<Tally>>,
+    callers: JoinSet<()>,
+}
+
+impl Running {
+    /// Calls made, and how many of them failed.
+    pub fn so_far(&self) -> (u64, u64) {
+        lock(&self.tally).totals()
+    }
+
+    /// Begins no more calls. Returns how many were due by the rate and not begun.
+    pub fn stop(&self) -> u64 {
+        self.pace.stop()
+    }
+
+    /// Waits for the calls that have begun.
+    pub async fn finish(mut self) -> Result<Tally, Failure> {
+        while let Some(ended) = self.callers.join_next().await {
+            ended.map_err(Failure::run)?;
+        }
+        Ok(std::mem::replace(&mut *lock(&self.tally), Tally::new()))
+    }
+}
+
+fn lock(tally: &Mutex<Tally>) -> MutexGuard<'_, Tally> {
+    tally.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Makes one call at a time, on sessions of its own in turn.
+struct Caller {
+    sessions: SessionServiceClient<Channel>,
+    health: HealthClient<Channel>,
+    /// Rules to play by, and the game in play; none: to be made.
+    players: Vec<(Rules, Option<Player>)>,
+    turn: usize,
+    mix: Mix,
+    dice: SeededDice,
+    label: String,
+}
+
+impl Caller {
+    fn new(number: u32, channel: Channel, plan: &Plan) -> Caller {
+        let count = if plan.mix.needs_sessions() { plan.sessions } else { 0 };
+        let own = (0..count).filter(|session| session % plan.concurrency == number);
+        let rules = |session: u32| Rules::new(plan.games[session as usize % plan.games.len()]);
+        Caller {
+            sessions: SessionServiceClient::new(channel.clone()),
+            health: HealthClient::new(channel),
+            players: own.map(|session| (rules(session), None)).collect(),
+            turn: 0,
+            mix: plan.mix.clone(),
+            dice: SeededDice::new(plan.seed.wrapping_add(number.into())),
+            label: plan.label.clone(),
+        }
+    }
+
+    async fn make_sessions(&mut self) -> Result<(), Fault> {
+        for turn in 0..self.players.len() {
+            self.turn = turn;
+            self.create().await?;
+        }
+        Ok(())
+    }
+
+    async fn work(mut self, pace: Pace, tally: Arc<Mutex<Tally>>) {
+        while let Some(from) = pace.next().await {
+            let call = self.choose();
+            let outcome = self.call(call).await;
+            let failed = outcome.is_err();
+            lock(&tally).count(call, from.elapsed(), outcome);
+            if failed {
+                tokio::time::sleep(PAUSE).await;
+            }
+        }
+    }
+
+    /// The next call: by the mix, unless the session whose turn it is must be made first.
+    fn choose(&mut self) -> Call {
+        let call = self.mix.draw(&mut self.dice);
+        if call == Call::Health {
+            return call;
+        }
+        self.turn = (self.turn + 1) % self.players.len();
+        let playable = self.players[self.turn].1.as_ref().is_some_and(|player| !player.is_over());
+        if playable { call } else { Call::Create }
+    }
+
+    async fn call(&mut self, call: Call) -> Result<(), Fault> {
+        match call {
+            Call::Create => self.create().await,
+            Call::Health => {
+                self.health.check(HealthCheckRequest::default()).await?;
+                Ok(())
+            }
+            Call::Legal => {
+                let session_id = self.session_id();
+                self.sessions.list_legal_moves(proto::ListLegalMovesRequest { session_id }).await?;
+                Ok(())
+            }
+            Call::Get => {
+                let session_id = self.session_id();
+                self.sessions.get_session(proto::GetSessionRequest { session_id, version: None }).await?;
+                Ok(())
+            }
+            Call::Apply => {
+                // After a failure it is not known where the session stands: it is given up.
+                let mut player = self.players[self.turn].1.take().expect("chosen because it can be played");
+                let answer = self.sessions.apply_move(player.play(&mut self.dice)).await?;
+                player.check(answer.get_ref())?;
+                self.players[self.turn].1 = Some(player);
+                Ok(())
+            }
+        }
+    }
+
+    fn session_id(&self) -> String {
+        self.players[self.turn].1.as_ref().expect("chosen because it can be played").session_id()
+    }
+
+    /// Makes the session whose turn it is.
+    async fn create(&mut self) -> Result<(), Fault> {
+        let rules = self.players[self.turn].0;
+        let request = proto::CreateSessionRequest {
+            game: rules.game().id().to_owned(),
+            labels: [(LABEL.to_owned(), self.label.clone())].into(),
+            ..Default::default()
+        };
+        let answer = self.sessions.create_session(request).await?.into_inner();
+        self.players[self.turn].1 = Some(Player::new(answer.session, rules)?);
+        Ok(())
+    }
+}
