@@ -226,7 +226,7 @@ def check_bots_match(client, session):
 
 @pytest.mark.parametrize("game", vectors.GAMES)
 def test_two_bots_play_a_match_and_talk(server, game, long_form):
-    count = 12 if long_form else 3
+    count = 12 if long_form else 2
     kinds = set(itertools.chain(*all_at_once(server.address, play_bots, [(game, seed) for seed in range(count)])))
     expected = {"created", "move_played", "round_ended", "round_started", "ended", "rematch_made"}
     assert kinds >= expected | {"proposed", "proposal_answered", "taken_back"}
