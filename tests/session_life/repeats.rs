@@ -5,7 +5,7 @@ use super::clocks::{SECOND, total};
 use super::table::{Table, request};
 use mancala::wire::proto::{self, ProposalKind, Seat};
 
-/// Calls twice, over a restart of nothing but the caller; then with another content.
+/// Calls twice, and then with another content.
 macro_rules! repeated {
     ($table:expr, $method:ident, $request:expr, $other:expr) => {{
         let request = $request;
@@ -31,10 +31,12 @@ async fn agreements_are_repeated() {
     let app = App::start().await;
     let table = Table::new(&app, request("ayoayo", 2, None)).await;
     table.play_any(2).await;
-    for (number, kind) in [ProposalKind::Draw, ProposalKind::Abort].into_iter().enumerate() {
-        let request_id = format!("propose-{number}");
-        let request = proto::ProposeRequest { request_id, expected_version: Some(3), ..table.proposal(Seat::South, kind, None) };
-        let request = proto::ProposeRequest { expected_version: request.expected_version.filter(|_| number == 0), ..request };
+    for (version, kind) in [(3, ProposalKind::Draw), (4, ProposalKind::Abort)] {
+        let request = proto::ProposeRequest {
+            request_id: format!("propose-{version}"),
+            expected_version: Some(version),
+            ..table.proposal(Seat::South, kind, None)
+        };
         repeated!(table, propose, request, |other: &mut proto::ProposeRequest| other.seat = Seat::North.into());
     }
     let withdrawal = proto::WithdrawProposalRequest {

@@ -317,9 +317,8 @@ impl Reference {
 
     fn agree(&mut self, proposal: Proposal, now: Micros) -> Vec<Event> {
         let copy = self.now().clone();
-        let nothing_banked_twice = copy.position;
         match proposal.kind {
-            ProposalKind::Draw => self.end_round(&nothing_banked_twice, drawn(&copy.position, Cause::Agreement), now),
+            ProposalKind::Draw => self.end_round(&copy.position, drawn(&copy.position, Cause::Agreement), now),
             ProposalKind::Takeback => {
                 let to_version = proposal.to_version.expect("checked when it was proposed");
                 let then = self.copies[to_version as usize - 1].clone();
