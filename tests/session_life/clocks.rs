@@ -163,7 +163,7 @@ async fn jumps_of_the_clock_change_no_order() {
         assert!(events.iter().map(|event| micros(&event.time)).is_sorted());
         assert!(events.iter().map(|event| event.version).eq(1..=9));
     }
-    let left = clock(&table.session().await).clone();
+    let left = *clock(&table.session().await);
     assert!(left.south_remaining.expect("time").seconds >= 15 * 3_600, "{left:?}");
 
     // Ten years on somebody has lost, and stays so when the clock is set back.

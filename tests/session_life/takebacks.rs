@@ -85,7 +85,7 @@ async fn a_takeback_gives_nobody_time_back() {
     app.clock.advance(10 * SECOND);
     table.play_any(1).await;
     let left = |session: &proto::Session| {
-        let clock = session.clock.clone().expect("clocks");
+        let clock = session.clock.expect("clocks");
         (clock.south_remaining.expect("time").seconds, clock.north_remaining.expect("time").seconds, micros(&clock.deadline))
     };
     assert_eq!(left(&table.session().await), (52, 60, START + 70 * SECOND));

@@ -365,7 +365,7 @@ impl Reference {
             let counted = self.counted(end, Cause::RoundsPlayed);
             return vec![ended, self.end_match(if self.rounds == 1 { result } else { counted }, now)];
         }
-        let starter = if round % 2 == 0 { self.first } else { self.first.other() };
+        let starter = if round.is_multiple_of(2) { self.first } else { self.first.other() };
         match pages::next_start(&self.rules, round + 1, starter, end, result.winner) {
             Err(poor) => {
                 let counted = self.counted(end, Cause::CannotFill);
