@@ -24,6 +24,9 @@ fn created(seats: Vec<SeatStart>) -> Created {
         guards: Guards::of(Game::Gore).into(),
         position: rules.start().to_string(),
         labels: BTreeMap::new(),
+        rounds: 1,
+        clock: None,
+        previous_session_id: None,
         seats,
         spectators: Spectators::default(),
     }
@@ -37,13 +40,13 @@ fn session() -> Session {
 }
 
 fn apply(session: &mut Session, command: SeatCommand) -> Result<Event, Rejection> {
-    let mut events = session.decide(&Command::Seat(command))?;
+    let mut events = session.decide(&Command::Seat(command), 1, &mut ())?;
     let event = events.pop().expect("an event");
     assert!(events.is_empty(), "one event a command");
     // As it comes back from the store.
     let stored = Event::from_json(&event.to_json()).expect("an event");
     assert_eq!(stored, event);
-    session.evolve(&stored, 1).expect("it follows");
+    session.evolve(&stored, 1, &mut ()).expect("it follows");
     Ok(event)
 }
 
@@ -115,8 +118,8 @@ fn a_revoked_seat_is_the_operators_to_give() {
 #[test]
 fn once_the_session_is_over_seats_are_not_claimed_but_tokens_go_on() {
     let mut session = session();
-    let end = session.decide(&Command::Resign { seat: Some(Seat::South), whole_match: true }).expect("the end");
-    end.iter().for_each(|event| session.evolve(event, 1).expect("it follows"));
+    let end = session.decide(&Command::Resign { seat: Some(Seat::South), whole_match: true }, 1, &mut ()).expect("the end");
+    end.iter().for_each(|event| session.evolve(event, 1, &mut ()).expect("it follows"));
     let late = apply(&mut session, claim(Claimant::JoinCode(hash(2)), 3));
     assert_eq!(late, Err(Rejection::SessionOver { cause: "resignation" }));
     apply(&mut session, SeatCommand::Rotate { seat: Seat::South, token: hash(5) }).expect("a rotation");
@@ -129,11 +132,11 @@ fn events_that_cannot_be_are_noticed() {
     let impossible =
         [claimed(Seat::South), Event::TokenRotated { seat: Seat::North, token: hash(9) }, Event::Created(created(Vec::new()))];
     for event in impossible {
-        assert!(session().evolve(&event, 1).is_err(), "{event:?}");
+        assert!(session().evolve(&event, 1, &mut ()).is_err(), "{event:?}");
     }
     let mut revoked = session();
     apply(&mut revoked, SeatCommand::Revoke { seat: Seat::South }).expect("a revocation");
-    assert!(revoked.evolve(&Event::TokenRevoked { seat: Seat::South }, 1).is_err());
+    assert!(revoked.evolve(&Event::TokenRevoked { seat: Seat::South }, 1, &mut ()).is_err());
 }
 
 #[test]

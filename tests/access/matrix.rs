@@ -62,6 +62,7 @@ const HIDDEN: &str = "SESSION_NOT_FOUND";
 const FOREIGN: &str = "SESSION_NOT_YOURS";
 const OTHERS: &str = "SEAT_NOT_YOURS";
 const NO_CODE: &str = "JOIN_CODE_WRONG";
+const NOT_OUT: &str = "TIME_NOT_OUT";
 
 /// Rows that several methods share; the columns are [`KINDS`]. First on sessions that spectators see, then on those they don't.
 type Row = [&'static str; 11];
@@ -75,6 +76,11 @@ const VIEWER: [Row; 2] = [
 const PLAYER: [Row; 2] = [
     [MISSING, MALFORMED, INVALID, INVALID, INVALID, INVALID, INVALID, FOREIGN, OTHERS, OK, OK],
     [MISSING, MALFORMED, INVALID, INVALID, INVALID, INVALID, INVALID, HIDDEN, OTHERS, OK, OK],
+];
+/// Whoever may claim it is told that the time is not out: these sessions have no clock.
+const CLAIM_TIME: [Row; 2] = [
+    [MISSING, MALFORMED, INVALID, INVALID, INVALID, INVALID, INVALID, FOREIGN, NOT_OUT, NOT_OUT, NOT_OUT],
+    [MISSING, MALFORMED, INVALID, INVALID, INVALID, INVALID, INVALID, HIDDEN, NOT_OUT, NOT_OUT, NOT_OUT],
 ];
 /// Everybody gets an answer; what is in it is tested with the spectators.
 const LIST: [Row; 2] = [[OK, MALFORMED, INVALID, INVALID, INVALID, INVALID, INVALID, OK, OK, OK, OK]; 2];
@@ -101,6 +107,11 @@ fn south() -> i32 {
 
 fn some_move() -> Option<proto::Move> {
     Some(proto::Move { text: "0".to_owned(), kind: None })
+}
+
+fn propose(made: &Made, seat: Seat) -> proto::ProposeRequest {
+    let kind = proto::ProposalKind::Draw.into();
+    proto::ProposeRequest { session_id: id(made), seat: seat.into(), kind, ..Default::default() }
 }
 
 fn claim(made: &Made, join_code: String) -> Vec<u8> {
@@ -141,6 +152,18 @@ const TABLE: &[(&str, [Row; 2], Ask)] = &[
     }),
     ("SessionService/Resign", PLAYER, |made| {
         proto::ResignRequest { session_id: id(made), seat: south(), ..Default::default() }.encode_to_vec()
+    }),
+    ("SessionService/Propose", PLAYER, |made| propose(made, Seat::South).encode_to_vec()),
+    ("SessionService/AnswerProposal", PLAYER, |made| {
+        let kind = proto::ProposalKind::Draw.into();
+        proto::AnswerProposalRequest { session_id: id(made), seat: south(), kind, ..Default::default() }.encode_to_vec()
+    }),
+    ("SessionService/WithdrawProposal", PLAYER, |made| {
+        let kind = proto::ProposalKind::Draw.into();
+        proto::WithdrawProposalRequest { session_id: id(made), seat: south(), kind, ..Default::default() }.encode_to_vec()
+    }),
+    ("SessionService/ClaimTimeout", CLAIM_TIME, |made| {
+        proto::ClaimTimeoutRequest { session_id: id(made), ..Default::default() }.encode_to_vec()
     }),
     ("SessionService/ListEvents", VIEWER, |made| {
         proto::ListEventsRequest { session_id: id(made), ..Default::default() }.encode_to_vec()
@@ -238,6 +261,15 @@ async fn scene(server: &Running, method: &str, kind: Kind, policy: SpectatorPoli
     let own = if is_claim { Seat::North } else { Seat::South };
     let bearer = |token: String| Some(format!("Bearer {token}"));
     let mut operator = server.operator();
+    // What is answered or withdrawn must have been proposed.
+    let proposer = match method {
+        "SessionService/AnswerProposal" => Some(Seat::North),
+        "SessionService/WithdrawProposal" => Some(Seat::South),
+        _ => None,
+    };
+    if let Some(seat) = proposer {
+        operator.propose(propose(&made, seat)).await.expect("a proposal");
+    }
     let authorization = match kind {
         Kind::None => None,
         Kind::Malformed => bearer("mst_nothing".to_owned()),

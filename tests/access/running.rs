@@ -55,7 +55,7 @@ pub struct Running {
 pub async fn start(with_tokens: bool) -> Running {
     let folder = tempfile::tempdir().expect("a folder");
     let store = SqliteStore::open(&folder.path().join("games.db"), Options::default()).expect("a store");
-    let sessions = Sessions::new(Arc::new(store), Arc::new(SystemClock), 64);
+    let sessions = Sessions::new(Arc::new(store), Arc::new(SystemClock::default()), 64);
     let secret = Secret::new_token();
     let operators = BTreeMap::from([("ops".to_owned(), secret.hash())]);
     let access = if with_tokens { Access::tokens(operators, sessions.clone()) } else { Access::open() };
