@@ -42,7 +42,7 @@ fn the_scenarios_come_to_every_event_and_every_refusal() {
     let judge = Judge::new();
     let mut runner = TestRunner::deterministic();
     let mut seen = BTreeSet::new();
-    for _ in 0..200 {
+    for _ in 0..250 {
         let scenario = scenario().new_tree(&mut runner).expect("a scenario").current();
         seen.extend(run(&judge, &scenario));
     }
@@ -71,6 +71,7 @@ fn the_scenarios_come_to_every_event_and_every_refusal() {
         "replayed",
         "reused",
         "stale",
+        "time used by a decision that was taken back",
         "end by abort",
         "end by agreement",
         "end by cannot_fill",

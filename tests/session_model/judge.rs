@@ -102,6 +102,10 @@ impl Judge {
                     assert_eq!(outcome, expected, "{}", place());
                     assert!(reference.version() >= version);
                     note(&mut seen, &outcome);
+                    let mut thoughts = reference.now().thoughts.iter().flatten();
+                    if thoughts.any(|thought| thought.used > 0 && !thought.moved) {
+                        seen.insert("time used by a decision that was taken back".to_owned());
+                    }
                 }
             }
             self.compare(&id, &reference, scenario).await;

@@ -102,9 +102,9 @@ fn wish() -> impl Strategy<Value = Wish> {
         2 => select(texts).prop_map(Wish::Text),
         1 => prop::bool::weighted(0.3).prop_map(Wish::Resign),
         5 => (kind(), prop::option::weighted(0.1, any::<Index>())).prop_map(|(kind, to)| Wish::Propose(kind, to)),
-        3 => any::<Index>().prop_map(Wish::TakeBack),
+        6 => any::<Index>().prop_map(Wish::TakeBack),
         1 => (kind(), any::<bool>()).prop_map(|(kind, accept)| Wish::Answer(kind, accept)),
-        6 => (any::<Index>(), prop::bool::weighted(0.7)).prop_map(|(which, accept)| Wish::AnswerOpen(which, accept)),
+        9 => (any::<Index>(), prop::bool::weighted(0.7)).prop_map(|(which, accept)| Wish::AnswerOpen(which, accept)),
         1 => kind().prop_map(Wish::Withdraw),
         1 => any::<Index>().prop_map(Wish::WithdrawOpen),
         1 => Just(Wish::Claim),
@@ -159,7 +159,8 @@ pub fn scenario() -> impl Strategy<Value = Scenario> {
         1 => any::<Index>().prop_map(Start::Poor),
     ];
     let set_up = (select(Game::ALL.to_vec()), any::<[u8; 3]>(), start, guards());
-    (set_up, 1..=5u32, clock(), vec(step, 1..80)).prop_map(|((game, choices, start, guards), rounds, clock, steps)| Scenario {
+    let rounds = prop_oneof![2 => Just(1u32), 3 => 2..=5u32];
+    (set_up, rounds, clock(), vec(step, 1..80)).prop_map(|((game, choices, start, guards), rounds, clock, steps)| Scenario {
         game,
         choices,
         start,
