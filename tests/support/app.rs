@@ -106,6 +106,10 @@ impl App {
         App::over(folder, cached, clock).await
     }
 
+    pub fn clock_now(&self) -> Micros {
+        self.clock.now()
+    }
+
     pub fn channel(&self) -> Channel {
         self.channel.clone()
     }
