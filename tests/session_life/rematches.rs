@@ -8,7 +8,8 @@ use async_trait::async_trait;
 use mancala::service::ServiceError;
 use mancala::session::{Command, Event, ProposalKind, Session};
 use mancala::store::{
-    Append, Appended, Create, Created, Creation, Delete, Deleted, Head, Health, Query, Store, StoreError, StoredEvent,
+    Append, Appended, Create, CreateAll, Created, CreatedAll, Creation, Delete, Deleted, Expirable, Head, HeadPage, Health,
+    IdleQuery, Micros, Query, State, Store, StoreError, StoredEvent,
 };
 use mancala::wire::proto::{self, ProposalKind as Kind, Seat, SessionState};
 use std::sync::Arc;
@@ -82,6 +83,9 @@ impl Store for Failing {
     async fn create(&self, create: Create) -> Result<Created, StoreError> {
         self.inner.create(create).await
     }
+    async fn create_all(&self, batch: CreateAll) -> Result<CreatedAll, StoreError> {
+        self.inner.create_all(batch).await
+    }
     async fn creation(&self, request_id: &str) -> Result<Option<Creation>, StoreError> {
         self.inner.creation(request_id).await
     }
@@ -104,8 +108,17 @@ impl Store for Failing {
     async fn head(&self, session_id: &str) -> Result<Option<Head>, StoreError> {
         self.inner.head(session_id).await
     }
-    async fn list(&self, query: Query) -> Result<Vec<Head>, StoreError> {
+    async fn heads(&self, session_ids: Vec<String>) -> Result<Vec<Option<Head>>, StoreError> {
+        self.inner.heads(session_ids).await
+    }
+    async fn list(&self, query: Query) -> Result<HeadPage, StoreError> {
         self.inner.list(query).await
+    }
+    async fn idle(&self, query: IdleQuery) -> Result<Vec<Expirable>, StoreError> {
+        self.inner.idle(query).await
+    }
+    async fn due(&self, state: State, by: Micros, limit: usize) -> Result<Vec<Expirable>, StoreError> {
+        self.inner.due(state, by, limit).await
     }
     fn health(&self) -> watch::Receiver<Health> {
         self.inner.health()
@@ -133,7 +146,7 @@ async fn proposed() -> (Pair, Arc<Failing>, String) {
 }
 
 async fn sessions_in(pair: &Pair) -> usize {
-    pair.store.list(Query { limit: 100, ..Query::default() }).await.expect("a store").len()
+    pair.store.list(Query { limit: 100, ..Query::default() }).await.expect("a store").heads.len()
 }
 
 #[tokio::test]
@@ -171,7 +184,12 @@ async fn an_id_that_somebody_else_has_is_not_taken_for_the_rematch() {
         let strange = mancala::service::NewSession { session_id: Some(rematch.clone()), ..super::servers::new_session(1, None) };
         pair.one.create(strange).await.expect("a session");
         if deleted {
-            let delete = mancala::service::Delete { session_id: rematch.clone(), expected_version: None, request_id: None };
+            let delete = mancala::service::Delete {
+                session_id: rematch.clone(),
+                expected_version: None,
+                request_id: None,
+                credential: mancala::session::Credential::Trusted,
+            };
             pair.one.delete(delete).await.expect("it goes");
         }
         assert_eq!(ask(&pair.one, &id, AGREE, None, "").await, Err(ServiceError::IdTaken { session_id: rematch }));

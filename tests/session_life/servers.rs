@@ -3,7 +3,7 @@
 use super::app::START;
 use mancala::game::{Game, Guards, Rules, Seat};
 use mancala::service::{Clock, NewSession, RequestId, ServiceError, Sessions, Target};
-use mancala::session::{ClockSetting, Command, Event, Micros, Rejection, Session};
+use mancala::session::{ClockSetting, Command, Credential, Event, Micros, Rejection, Session};
 use mancala::store::Store;
 use mancala::store::sqlite::{Options, SqliteStore};
 use std::sync::Arc;
@@ -64,6 +64,8 @@ pub fn new_session(rounds: u32, clock: Option<ClockSetting>) -> NewSession {
         rounds,
         clock,
         previous_session_id: None,
+        seats: Vec::new(),
+        spectators: Default::default(),
         request_id: None,
     }
 }
@@ -80,7 +82,7 @@ pub async fn ask(
     request_id: &str,
 ) -> Result<(Vec<Event>, u32, bool), ServiceError> {
     let request_id = RequestId::from(Some(request_id.to_owned())).filter(|id| !id.is_empty());
-    let target = Target { session_id: id.to_owned(), expected_version, request_id };
+    let target = Target { session_id: id.to_owned(), expected_version, request_id, credential: Credential::Trusted };
     let done = sessions.apply(target, command, false, Session::version).await?;
     Ok((done.events, done.after, done.replayed))
 }
@@ -90,7 +92,7 @@ async fn play(sessions: &Sessions, id: &str, request_id: &str) -> Command {
     let mv = sessions.look(id, |session| session.rules().legal_moves(session.position())[0]).await.expect("a session");
     let seat = sessions.look(id, |session| session.position().to_act()).await.expect("a session");
     let command = Command::Play { seat: Some(seat), mv };
-    ask(sessions, id, command, None, request_id).await.expect("a move");
+    ask(sessions, id, command.clone(), None, request_id).await.expect("a move");
     command
 }
 
@@ -137,13 +139,13 @@ async fn a_server_whose_copy_is_old_refuses_nothing_for_it() {
     play(&pair.one, &id, "b").await;
     let again = play(&pair.one, &id, "c").await;
     // South's own move, whose answer was lost: by the old copy it is North's turn, and version 3 has not come.
-    let (_, version, replayed) = ask(&pair.other, &id, again, None, "c").await.expect("it was played");
+    let (_, version, replayed) = ask(&pair.other, &id, again.clone(), None, "c").await.expect("it was played");
     assert_eq!((version, replayed), (4, true));
     let (_, version, replayed) = ask(&pair.other, &id, souths, None, "a").await.expect("it was played");
     assert_eq!((version, replayed), (2, true));
 
     play(&pair.one, &id, "d").await;
-    let stale = ask(&pair.other, &id, again, Some(3), "").await;
+    let stale = ask(&pair.other, &id, again.clone(), Some(3), "").await;
     assert_eq!(stale, Err(ServiceError::StaleVersion { expected: 3, current: 5 }), "the store's version, not the copy's");
     play(&pair.one, &id, "e").await;
     let wrong = ask(&pair.other, &id, again, None, "").await;
@@ -158,7 +160,7 @@ async fn an_agreement_across_servers_happens_once() {
     pair.other.look(&id, Session::version).await.expect("a session");
     ask(&pair.one, &id, Command::Propose { seat: None, kind, to_version: None }, None, "p").await.expect("a proposal");
     let answer = Command::Answer { seat: None, kind, accept: true };
-    let (one, other) = tokio::join!(ask(&pair.one, &id, answer, None, ""), ask(&pair.other, &id, answer, None, ""));
+    let (one, other) = tokio::join!(ask(&pair.one, &id, answer.clone(), None, ""), ask(&pair.other, &id, answer, None, ""));
     let refused = Err(Rejection::ProposalNotFound { kind }.into());
     assert!((one.is_ok() && other == refused) || (other.is_ok() && one == refused), "{one:?} {other:?}");
     assert_eq!(pair.names(&id).await, ["created", "proposed", "answered", "round_ended", "round_started"]);

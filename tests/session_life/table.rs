@@ -141,6 +141,10 @@ pub fn name(event: &proto::Event) -> &'static str {
         Body::TakenBack(_) => "taken_back",
         Body::TimedOut(_) => "timed_out",
         Body::RematchMade(_) => "rematch_made",
+        Body::SeatClaimed(_) => "seat_claimed",
+        Body::TokenRotated(_) => "token_rotated",
+        Body::TokenRevoked(_) => "token_revoked",
+        Body::Expiring(_) => "expiring",
     }
 }
 
