@@ -66,9 +66,9 @@ conformance! {
 fn the_whole_suite_runs() {
     let files = [
         include_str!("support/store_conformance/outcomes.rs"),
+        include_str!("support/store_conformance/lists.rs"),
         include_str!("support/store_conformance/batches.rs"),
         include_str!("support/store_conformance/expiry.rs"),
-        include_str!("support/store_conformance/lists.rs"),
         include_str!("support/store_conformance/races.rs"),
     ];
     let declared: Vec<_> = files

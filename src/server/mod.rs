@@ -80,6 +80,8 @@ pub async fn serve(
     shutdown: impl Future<Output = ()>,
 ) -> Result<Stopped, ServeError> {
     let (serving, health) = Health::new(&api.names);
+    // Now and not by the first report: a connection may be answered before that.
+    serving.send_replace(Serving::when(*ready.borrow()));
     let routes = reflection::add(api.routes, &api.names, api.descriptors)?.add_service(health);
 
     let mut stopping = serving.subscribe();
@@ -126,7 +128,7 @@ async fn drain(
 /// Reports readiness as it changes, without end.
 async fn report(serving: &watch::Sender<Serving>, mut ready: watch::Receiver<bool>) -> Infallible {
     loop {
-        let now = if *ready.borrow_and_update() { Serving::Yes } else { Serving::No };
+        let now = Serving::when(*ready.borrow_and_update());
         serving.send_if_modified(|state| std::mem::replace(state, now) != now);
         if ready.changed().await.is_err() {
             // Nobody is left to change it.

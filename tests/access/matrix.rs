@@ -62,7 +62,6 @@ const HIDDEN: &str = "SESSION_NOT_FOUND";
 const FOREIGN: &str = "SESSION_NOT_YOURS";
 const OTHERS: &str = "SEAT_NOT_YOURS";
 const NO_CODE: &str = "JOIN_CODE_WRONG";
-const NO_PROPOSAL: &str = "PROPOSAL_NOT_FOUND";
 const NOT_OUT: &str = "TIME_NOT_OUT";
 
 /// Rows that several methods share; the columns are [`KINDS`]. First on sessions that spectators see, then on those they don't.
@@ -78,13 +77,8 @@ const PLAYER: [Row; 2] = [
     [MISSING, MALFORMED, INVALID, INVALID, INVALID, INVALID, INVALID, FOREIGN, OTHERS, OK, OK],
     [MISSING, MALFORMED, INVALID, INVALID, INVALID, INVALID, INVALID, HIDDEN, OTHERS, OK, OK],
 ];
-/// As for PLAYER, but what is allowed then fails for want of a proposal.
-const ANSWERER: [Row; 2] = [
-    [MISSING, MALFORMED, INVALID, INVALID, INVALID, INVALID, INVALID, FOREIGN, OTHERS, NO_PROPOSAL, NO_PROPOSAL],
-    [MISSING, MALFORMED, INVALID, INVALID, INVALID, INVALID, INVALID, HIDDEN, OTHERS, NO_PROPOSAL, NO_PROPOSAL],
-];
-/// Either seat may claim, and here neither has a clock.
-const TIMEKEEPER: [Row; 2] = [
+/// Whoever may claim it is told that the time is not out: these sessions have no clock.
+const CLAIM_TIME: [Row; 2] = [
     [MISSING, MALFORMED, INVALID, INVALID, INVALID, INVALID, INVALID, FOREIGN, NOT_OUT, NOT_OUT, NOT_OUT],
     [MISSING, MALFORMED, INVALID, INVALID, INVALID, INVALID, INVALID, HIDDEN, NOT_OUT, NOT_OUT, NOT_OUT],
 ];
@@ -115,8 +109,9 @@ fn some_move() -> Option<proto::Move> {
     Some(proto::Move { text: "0".to_owned(), kind: None })
 }
 
-fn draw() -> i32 {
-    proto::ProposalKind::Draw.into()
+fn propose(made: &Made, seat: Seat) -> proto::ProposeRequest {
+    let kind = proto::ProposalKind::Draw.into();
+    proto::ProposeRequest { session_id: id(made), seat: seat.into(), kind, ..Default::default() }
 }
 
 fn claim(made: &Made, join_code: String) -> Vec<u8> {
@@ -165,16 +160,16 @@ const TABLE: &[(&str, [Row; 2], Ask)] = &[
     ("SessionService/Resign", PLAYER, |made| {
         proto::ResignRequest { session_id: id(made), seat: south(), ..Default::default() }.encode_to_vec()
     }),
-    ("SessionService/Propose", PLAYER, |made| {
-        proto::ProposeRequest { session_id: id(made), seat: south(), kind: draw(), ..Default::default() }.encode_to_vec()
+    ("SessionService/Propose", PLAYER, |made| propose(made, Seat::South).encode_to_vec()),
+    ("SessionService/AnswerProposal", PLAYER, |made| {
+        let kind = proto::ProposalKind::Draw.into();
+        proto::AnswerProposalRequest { session_id: id(made), seat: south(), kind, ..Default::default() }.encode_to_vec()
     }),
-    ("SessionService/AnswerProposal", ANSWERER, |made| {
-        proto::AnswerProposalRequest { session_id: id(made), seat: south(), kind: draw(), ..Default::default() }.encode_to_vec()
+    ("SessionService/WithdrawProposal", PLAYER, |made| {
+        let kind = proto::ProposalKind::Draw.into();
+        proto::WithdrawProposalRequest { session_id: id(made), seat: south(), kind, ..Default::default() }.encode_to_vec()
     }),
-    ("SessionService/WithdrawProposal", ANSWERER, |made| {
-        proto::WithdrawProposalRequest { session_id: id(made), seat: south(), kind: draw(), ..Default::default() }.encode_to_vec()
-    }),
-    ("SessionService/ClaimTimeout", TIMEKEEPER, |made| {
+    ("SessionService/ClaimTimeout", CLAIM_TIME, |made| {
         proto::ClaimTimeoutRequest { session_id: id(made), ..Default::default() }.encode_to_vec()
     }),
     ("SessionService/ListEvents", VIEWER, |made| {
@@ -273,6 +268,15 @@ async fn scene(server: &Running, method: &str, kind: Kind, policy: SpectatorPoli
     let own = if is_claim { Seat::North } else { Seat::South };
     let bearer = |token: String| Some(format!("Bearer {token}"));
     let mut operator = server.operator();
+    // What is answered or withdrawn must have been proposed.
+    let proposer = match method {
+        "SessionService/AnswerProposal" => Some(Seat::North),
+        "SessionService/WithdrawProposal" => Some(Seat::South),
+        _ => None,
+    };
+    if let Some(seat) = proposer {
+        operator.propose(propose(&made, seat)).await.expect("a proposal");
+    }
     let authorization = match kind {
         Kind::None => None,
         Kind::Malformed => bearer("mst_nothing".to_owned()),
