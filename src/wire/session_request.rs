@@ -92,7 +92,7 @@ pub fn page(request: proto::ListSessionsRequest) -> Result<Option<Page>, Status>
     let comparisons = fields.take("filter", filter::parse(&filter)).unwrap_or_default();
 
     let mut filter = Filter { game: game.map(|game| game.id().to_owned()), state, labels, ..Filter::default() };
-    let possible = comparisons.into_iter().fold(true, |possible, comparison| filter::narrow(&mut filter, comparison) && possible);
+    let possible = comparisons.into_iter().all(|comparison| filter::narrow(&mut filter, comparison));
     let mut after = None;
     if !page_token.is_empty() {
         after = page_token::read(&filter, &page_token);
