@@ -97,6 +97,11 @@ fn every_setting_is_read_from_the_environment_as_from_a_file() {
     other.auth.operators = [("ops", 1), ("night-2", 255)]
         .map(|(name, byte)| Operator { name: name.to_owned(), key: SecretHash::new([byte; 32]) })
         .to_vec();
+    other.retention.finished = Duration::from_secs(720 * 3600);
+    other.retention.aborted = Duration::from_secs(90);
+    other.retention.abandoned = Duration::from_secs(87_600 * 3600);
+    other.retention.notice = Duration::ZERO;
+    other.retention.sweep_every = Duration::from_millis(1);
     other.log.filter = "warn,mancala=debug".to_owned();
     other.log.format = LogFormat::Json;
 
@@ -116,7 +121,7 @@ fn every_setting_is_read_from_the_environment_as_from_a_file() {
         }
     }
     environment.push(("MANCALA_STORE__PATH".into(), other.store.path.clone().into()));
-    assert_eq!(environment.len(), 12);
+    assert_eq!(environment.len(), 17);
     assert_eq!(Config::load(&Sources { environment, ..nothing() }), Ok(other));
 }
 

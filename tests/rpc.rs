@@ -12,6 +12,8 @@ mod history;
 mod idempotence;
 #[path = "rpc/limits.rs"]
 mod limits;
+#[path = "rpc/lists.rs"]
+mod lists;
 #[path = "rpc/moves.rs"]
 mod moves;
 #[path = "rpc/order.rs"]
@@ -20,5 +22,9 @@ mod order;
 mod races;
 #[path = "rpc/reasons.rs"]
 mod reasons;
+#[path = "rpc/retention.rs"]
+mod retention;
+#[path = "rpc/session_batches.rs"]
+mod session_batches;
 #[path = "rpc/transport.rs"]
 mod transport;

@@ -52,6 +52,10 @@ async fn serve(config: &Config) -> Result<(), Failure> {
     let address = listener.local_addr().map_err(Failure::run)?;
 
     let sessions = Sessions::new(store.clone(), Arc::new(SystemClock::default()), CACHED_SESSIONS);
+    let sweep = config.retention.retention().map(|retention| {
+        let every = config.retention.sweep_every;
+        tokio::spawn(sessions.clone().keep_swept(retention, every))
+    });
     let compute = Compute::new(config.server.worker_threads());
     let access = match config.auth.mode {
         AuthMode::Open => Access::open(),
@@ -73,6 +77,10 @@ async fn serve(config: &Config) -> Result<(), Failure> {
 
     announce(address, config);
     let served = server::serve(listener, api, config.server.settings(), readiness, stop).await;
+    if let Some(sweep) = sweep {
+        // Wherever this cuts it, the next sweep goes on from there.
+        sweep.abort();
+    }
     let intact = *store.health().borrow() != Health::Broken;
     store.close().await;
     match served.map_err(Failure::run)? {

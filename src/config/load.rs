@@ -5,7 +5,8 @@
 
 use crate::config::auth::operators;
 use crate::config::{
-    AuthConfig, AuthMode, Config, ConfigErrors, Fault, LogConfig, LogFormat, ServerConfig, Sources, StoreConfig, duration,
+    AuthConfig, AuthMode, Config, ConfigErrors, Fault, LogConfig, LogFormat, RetentionConfig, ServerConfig, Sources, StoreConfig,
+    duration,
 };
 use config::{File, FileFormat, Map, Source, Value, ValueKind};
 use std::collections::BTreeMap;
@@ -22,8 +23,10 @@ const FILE_VARIABLE: &str = "MANCALA_CONFIG";
 /// What stands between the levels of a key in the environment. Variables without it are not settings: Kubernetes sets
 /// some, such as `MANCALA_PORT`, for every service of that name.
 const LEVEL: &str = "__";
-/// The longest time that any setting may give.
+/// The longest time that a setting of the server itself may give.
 const LONGEST: Duration = Duration::from_secs(3600);
+/// The longest time for which sessions may be kept before they expire: ten years.
+const LONGEST_TERM: Duration = Duration::from_secs(87_600 * 3600);
 
 /// See [`Config::load`].
 pub fn load(sources: &Sources) -> Result<Config, ConfigErrors> {
@@ -39,6 +42,7 @@ pub fn load(sources: &Sources) -> Result<Config, ConfigErrors> {
         server: server(&mut given, defaults.server, auth.mode),
         store: StoreConfig { path: given.take("store.path", defaults.store.path, "the path of a file", data_file) },
         auth,
+        retention: retention(&mut given, defaults.retention),
         log: LogConfig {
             filter: given.take("log.filter", defaults.log.filter, "levels such as \"info\" or \"warn,mancala=debug\"", filter),
             format: given.take("log.format", defaults.log.format, "\"human\" or \"json\"", format),
@@ -93,12 +97,37 @@ fn server(given: &mut Given, defaults: ServerConfig, mode: AuthMode) -> ServerCo
     server
 }
 
+fn retention(given: &mut Given, defaults: RetentionConfig) -> RetentionConfig {
+    let term = "a time such as \"24h\", at most 87600h; 0s: for ever";
+    RetentionConfig {
+        finished: given.take("retention.finished", defaults.finished, term, up_to_ten_years),
+        aborted: given.take("retention.aborted", defaults.aborted, term, up_to_ten_years),
+        abandoned: given.take("retention.abandoned", defaults.abandoned, term, up_to_ten_years),
+        notice: given.take(
+            "retention.notice",
+            defaults.notice,
+            "a time such as \"24h\", at most 87600h; 0s: none",
+            up_to_ten_years,
+        ),
+        sweep_every: given.take(
+            "retention.sweep_every",
+            defaults.sweep_every,
+            "a time such as \"30s\" or \"1m\", at most 1h, more than 0",
+            |text| up_to_longest(text).filter(|time| !time.is_zero()),
+        ),
+    }
+}
+
 fn is_loopback(address: SocketAddr) -> bool {
     address.ip().to_canonical().is_loopback()
 }
 
 fn up_to_longest(text: &str) -> Option<Duration> {
     duration::parse(text).filter(|time| *time <= LONGEST)
+}
+
+fn up_to_ten_years(text: &str) -> Option<Duration> {
+    duration::parse(text).filter(|time| *time <= LONGEST_TERM)
 }
 
 fn data_file(text: &str) -> Option<PathBuf> {

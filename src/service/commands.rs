@@ -1,5 +1,6 @@
 //! Changing sessions: replay by request id first, then the version, then the command itself.
 
+use super::create::players;
 use super::error::join;
 use super::live::{Answered, Live, read_event};
 use super::request::{command_digest, digest, request};
@@ -87,17 +88,33 @@ impl Sessions {
             if command != Command::ClaimTimeout
                 && let Some(events) = live.session.timed_out(now)
             {
-                self.commit(&mut slot, &events, None, now).await?;
+                let meant = target.expected_version.unwrap_or(live.session.version());
+                if let Some(live) = self.commit(&mut slot, &events, None, now).await?
+                    && live.session.result().is_none()
+                {
+                    // What was meant for the round that is lost must not happen to the next one.
+                    return Err(ServiceError::StaleVersion { expected: meant, current: live.session.version() });
+                }
                 continue;
             }
-            check_version(&live.session, target.expected_version)?;
             let mut steps = Vec::new();
-            let decided = if want_steps {
-                live.session.decide(&command, now, &mut steps)
-            } else {
-                live.session.decide(&command, now, &mut ())
+            let decided = check_version(&live.session, target.expected_version).and_then(|()| {
+                let decided = if want_steps {
+                    live.session.decide(&command, now, &mut steps)
+                } else {
+                    live.session.decide(&command, now, &mut ())
+                };
+                Ok(decided?)
+            });
+            let events = match decided {
+                Ok(events) => events,
+                Err(refusal) if self.is_current(&live.session).await? => return Err(refusal),
+                // Another server has changed the session, perhaps by this very request.
+                Err(_) => {
+                    *slot = None;
+                    continue;
+                }
             };
-            let events = decided?;
             self.make_rematch(&live.session, &events).await?;
             if let Some(live) = self.commit(&mut slot, &events, request.clone(), now).await? {
                 return Ok(Applied { events, steps, after: look(&live.session), replayed: false });
@@ -106,8 +123,14 @@ impl Sessions {
         Err(ServiceError::Contended)
     }
 
+    /// Whether a session in memory is what the store has.
+    async fn is_current(&self, session: &Session) -> Result<bool, ServiceError> {
+        Ok(self.store.head(session.id()).await?.is_some_and(|head| head.version == session.version()))
+    }
+
     /// The time of what happens to a session now. A clock that is set back must not turn the order of events round.
-    pub(super) fn time_for(&self, session: &Session) -> Micros {
+    #[must_use]
+    pub fn time_for(&self, session: &Session) -> Micros {
         self.clock.now().max(session.updated())
     }
 
@@ -150,6 +173,8 @@ impl Sessions {
             request,
             events: events.iter().map(Event::to_json).collect(),
             state: live.session.state(),
+            players: players(&live.session),
+            expires: live.session.expires(),
             summary: View::of(&live.session).to_json(),
         };
         Ok(self.store.append(append).await?)

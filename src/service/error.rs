@@ -67,6 +67,9 @@ pub enum ServiceError {
     /// The server is stopping.
     #[error("the server is stopping; try again")]
     Stopping,
+    /// Of a batch, these session ids, each with its place in it from 0, are taken, or were before their sessions were deleted.
+    #[error("session ids of the batch are taken, or were before their sessions were deleted; choose others")]
+    IdsTaken(Vec<(usize, String)>),
 }
 
 impl ServiceError {

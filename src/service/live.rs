@@ -91,20 +91,26 @@ impl Slots {
 const PAGE: usize = 1_000;
 
 impl Sessions {
-    /// Looks at a session as it stands.
+    /// Looks at a session as it stands. If the seat to act is out of time, the round ends by that first.
     ///
     /// # Errors
     /// When it is not there or can't be read.
     pub async fn look<T>(&self, session_id: &str, look: impl FnOnce(&Session) -> T) -> Result<T, ServiceError> {
         let slot = self.slots.get(session_id);
+        let mut settled = true;
         loop {
             let mut slot = slot.lock().await;
             let session = &self.fill(session_id, &mut slot).await?.session;
-            if session.timed_out(self.time_for(session)).is_none() {
+            if !settled || session.timed_out(self.time_for(session)).is_none() {
                 return Ok(look(session));
             }
             drop(slot);
-            self.settle_time(session_id).await?;
+            settled = match self.settle_time(session_id).await {
+                Ok(()) => true,
+                // What can't be stored has not happened, and nobody is kept from reading.
+                Err(ServiceError::Store(_)) => false,
+                Err(error) => return Err(error),
+            };
         }
     }
 

@@ -8,20 +8,25 @@ mod clock;
 mod commands;
 mod compute;
 mod create;
+mod create_all;
 mod error;
 mod live;
 mod reads;
 mod rematch;
 mod request;
+mod retention;
 mod secret;
 
+pub use crate::store::{Filter, Place, Span};
 pub use clock::{Clock, SystemClock};
 pub use commands::{Applied, Delete, Target};
 pub use compute::{Cancel, Compute};
 pub use create::{Made, NewSession};
+pub use create_all::MadeAll;
 pub use error::ServiceError;
-pub use reads::{EventRecord, Events, Listed, Page, Place};
+pub use reads::{EventRecord, Events, Listed, Page, Shown};
 pub use request::RequestId;
+pub use retention::{Retention, Swept};
 pub use secret::{Secret, Token, is_operator_name, read_join_code};
 
 use crate::session::Micros;

@@ -5,9 +5,8 @@ use super::live::read_event;
 use super::{ServiceError, Sessions};
 use crate::game::Position;
 use crate::game::observer::Step;
-use crate::session::{Event, Micros, Session, State, View};
-use crate::store::{Head, Query};
-use std::collections::BTreeMap;
+use crate::session::{Event, Micros, Session, View};
+use crate::store::{Filter, Head, HeadPage, Place, Query};
 
 /// A stored event.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -36,35 +35,23 @@ pub struct Events {
 /// Which sessions to list.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Page {
-    /// Of this game only.
-    pub game: Option<String>,
-    /// In this state only.
-    pub state: Option<State>,
-    /// With all of these labels only.
-    pub labels: BTreeMap<String, String>,
-    /// Only those that everybody may find.
-    pub public: bool,
+    /// Those that are like this.
+    pub filter: Filter,
     /// Only those after this place.
     pub after: Option<Place>,
     /// At most so many.
     pub limit: usize,
 }
 
-/// A place in the order of sessions, newest first.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Place {
-    /// When the session there was made.
-    pub created: Micros,
-    /// Its id.
-    pub session_id: String,
-}
+/// What the store knows of a session, what it shows, and its position.
+pub type Shown = (Head, View, Position);
 
 /// Sessions of a list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Listed {
-    /// What the store knows of them, what they show, and their positions.
-    pub sessions: Vec<(Head, View, Position)>,
-    /// The place of the last one, if more may follow.
+    /// Newest first.
+    pub sessions: Vec<Shown>,
+    /// Where to go on after, if more may follow, which they may after a short page too.
     pub next: Option<Place>,
 }
 
@@ -108,31 +95,34 @@ impl Sessions {
     /// # Errors
     /// The store's.
     pub async fn list(&self, page: Page) -> Result<Listed, ServiceError> {
-        let limit = page.limit;
-        let mut labels = page.labels;
-        if page.public {
-            labels.insert(PUBLIC.to_owned(), String::new());
-        }
-        let query = Query {
-            game: page.game,
-            state: page.state,
-            labels,
-            after: page.after.map(|place| (place.created, place.session_id)),
-            // One more, to know whether another page follows.
-            limit: limit + 1,
-        };
-        let mut heads = self.store.list(query).await?;
-        let more = heads.len() > limit;
-        heads.truncate(limit);
-        let last = heads.last().map(|head| Place { created: head.created, session_id: head.session_id.clone() });
-        let sessions = heads.into_iter().map(|mut head| {
-            head.labels.remove(PUBLIC);
-            let view = View::from_json(&head.summary).map_err(|why| ServiceError::damaged(&head.session_id, why))?;
-            let position = view.read_position(&head.game).map_err(|why| ServiceError::damaged(&head.session_id, why))?;
-            Ok((head, view, position))
-        });
-        Ok(Listed { sessions: sessions.collect::<Result<_, ServiceError>>()?, next: last.filter(|_| more) })
+        let Page { filter, after, limit } = page;
+        let HeadPage { heads, next } = self.store.list(Query { filter, after, limit }).await?;
+        Ok(Listed { sessions: heads.into_iter().map(shown).collect::<Result<_, _>>()?, next })
     }
+
+    /// Sessions as they are stored, each for itself: it may not be there, or what is stored of it may make no sense.
+    ///
+    /// # Errors
+    /// The store's.
+    pub async fn get_all(&self, session_ids: &[String]) -> Result<Vec<Result<Shown, ServiceError>>, ServiceError> {
+        let heads = self.store.heads(session_ids.to_vec()).await?;
+        let found = session_ids.iter().zip(heads);
+        Ok(found.map(|(id, head)| shown(head.ok_or_else(|| ServiceError::not_found(id))?)).collect())
+    }
+}
+
+impl Page {
+    /// Leaves only those sessions that everybody may find.
+    pub fn only_public(&mut self) {
+        self.filter.labels.insert(PUBLIC.to_owned(), String::new());
+    }
+}
+
+fn shown(mut head: Head) -> Result<Shown, ServiceError> {
+    head.labels.remove(PUBLIC);
+    let view = View::from_json(&head.summary).map_err(|why| ServiceError::damaged(&head.session_id, why))?;
+    let position = view.read_position(&head.game).map_err(|why| ServiceError::damaged(&head.session_id, why))?;
+    Ok((head, view, position))
 }
 
 /// Takes an event in on a session that is replayed for its steps.

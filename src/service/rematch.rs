@@ -29,8 +29,12 @@ impl Sessions {
         match Box::pin(self.create(new)).await {
             Ok(_) => Ok(()),
             Err(ServiceError::IdTaken { session_id }) => {
-                let there = self.load(&session_id, 1).await?.session;
-                let ours = there.previous_session_id() == Some(old.id());
+                let ours = match self.load(&session_id, 1).await {
+                    Ok(there) => there.session.previous_session_id() == Some(old.id()),
+                    // It was made, and deleted before anybody was told of it.
+                    Err(ServiceError::NotFound { .. }) => false,
+                    Err(error) => return Err(error),
+                };
                 if ours { Ok(()) } else { Err(ServiceError::IdTaken { session_id }) }
             }
             Err(error) => Err(error),

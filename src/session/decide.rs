@@ -99,7 +99,7 @@ impl Session {
         let result = MatchResult::conceded(self.position(), seat, super::Cause::Resignation);
         let mut events = vec![Event::Resigned { seat, whole_match }];
         if whole_match {
-            events.extend(self.after_last_round(result, |points| MatchResult { winner: Some(seat.other()), ..points }));
+            events.extend(self.after_last_round(result));
         } else {
             events.extend(self.after_round(self.position(), result));
         }

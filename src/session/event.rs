@@ -128,6 +128,11 @@ pub enum Event {
         #[serde(with = "seat")]
         seat: Seat,
     },
+    /// The session is to be deleted, unless something else happens to it before.
+    Expiring {
+        /// When.
+        at: Micros,
+    },
 }
 
 /// How a session was set up.
@@ -228,7 +233,8 @@ impl Event {
             | Event::TakenBack { .. }
             | Event::RematchMade { .. }
             | Event::TokenRotated { .. }
-            | Event::TokenRevoked { .. } => None,
+            | Event::TokenRevoked { .. }
+            | Event::Expiring { .. } => None,
         }
     }
 }

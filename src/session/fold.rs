@@ -37,6 +37,7 @@ pub struct Session {
     pub(super) spectators: Spectators,
     /// The versions of all plies of all rounds; kept only where spectators see them late.
     pub(super) ply_versions: Vec<u32>,
+    pub(super) expires: Option<Micros>,
 }
 
 /// An event that can't have followed the ones before it: the log is damaged, or the rules have changed since.
@@ -80,6 +81,7 @@ impl Session {
             seats: Seats::new(&created.seats),
             spectators: created.spectators,
             ply_versions: Vec::new(),
+            expires: None,
         })
     }
 
@@ -202,6 +204,12 @@ impl Session {
     #[must_use]
     pub fn next_session_id(&self) -> Option<&str> {
         self.next_session_id.as_deref()
+    }
+
+    /// When it is to be deleted, if that has been announced.
+    #[must_use]
+    pub const fn expires(&self) -> Option<Micros> {
+        self.expires
     }
 
     /// The caller's own marks.

@@ -42,6 +42,8 @@ pub const METHODS: &[(&str, Who)] = &[
     ("/mancala.v1.RulesService/StepPositions", Who::Operator),
     ("/mancala.v1.SessionService/AnswerProposal", Who::Player),
     ("/mancala.v1.SessionService/ApplyMove", Who::Player),
+    ("/mancala.v1.SessionService/BatchCreateSessions", Who::Operator),
+    ("/mancala.v1.SessionService/BatchGetSessions", Who::Operator),
     ("/mancala.v1.SessionService/CheckMove", Who::Viewer),
     ("/mancala.v1.SessionService/ClaimSeat", Who::Claimer),
     ("/mancala.v1.SessionService/ClaimTimeout", Who::Player),

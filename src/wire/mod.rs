@@ -6,10 +6,12 @@
 pub mod access;
 mod agreements;
 mod batch;
+mod by_size;
 mod codec;
 mod complete;
 mod convert;
 mod fields;
+mod filter;
 mod page_token;
 pub mod proto;
 pub mod reason;
@@ -17,10 +19,13 @@ pub mod refuse;
 mod rules_service;
 mod seats;
 mod session_answer;
+mod session_batch;
+mod session_list;
 mod session_request;
 mod session_service;
 mod sight;
 
+pub use by_size::BySize;
 pub use complete::complete;
 pub use rules_service::RulesHandlers;
 pub use session_service::SessionHandlers;
@@ -43,6 +48,10 @@ pub fn rules_service(handlers: RulesHandlers) -> RulesServiceServer<RulesHandler
 
 /// SessionService, with its limits.
 #[must_use]
-pub fn session_service(handlers: SessionHandlers) -> SessionServiceServer<SessionHandlers> {
-    SessionServiceServer::new(handlers).max_decoding_message_size(MAX_REQUEST).max_encoding_message_size(MAX_REPLY)
+pub fn session_service(handlers: SessionHandlers) -> BySize<SessionServiceServer<SessionHandlers>> {
+    let service = SessionServiceServer::new(handlers).max_encoding_message_size(MAX_REPLY);
+    BySize {
+        small: service.clone().max_decoding_message_size(MAX_REQUEST),
+        batches: service.max_decoding_message_size(MAX_BATCH_REQUEST),
+    }
 }

@@ -16,6 +16,9 @@ use tonic_types::{ErrorDetails, FieldViolation, StatusExt};
 /// The domain of every reason.
 pub const DOMAIN: &str = "mancala.v1";
 
+/// So many of the things that an error is about are named: it must fit into HTTP headers.
+pub const MAX_NAMED: usize = 10;
+
 /// When a call that failed for the moment may be repeated at the earliest.
 const RETRY_AFTER: Duration = Duration::from_millis(100);
 
@@ -37,6 +40,12 @@ impl Refused {
     /// A refusal without facts, in the words of the table.
     pub fn plain(reason: Reason) -> Refused {
         Refused::new(reason, reason.description(), Vec::new())
+    }
+
+    /// An answer that would be too large.
+    pub fn reply_too_large() -> Refused {
+        let limit = vec![("limit_bytes", super::MAX_REPLY.to_string())];
+        Refused::new(Reason::ReplyTooLarge, Reason::ReplyTooLarge.description(), limit)
     }
 
     fn message(&self) -> String {
@@ -184,6 +193,10 @@ impl From<&ServiceError> for Refused {
             ServiceError::Contended => Refused::plain(Reason::Contended),
             ServiceError::Busy => Refused::plain(Reason::Busy),
             ServiceError::Stopping => Refused::plain(Reason::Stopping),
+            ServiceError::IdsTaken(taken) => {
+                let named: Vec<_> = taken.iter().take(MAX_NAMED).map(|(_, id)| id.as_str()).collect();
+                Refused::new(Reason::SessionIdTaken, error, vec![("session_id", named.join(","))])
+            }
         }
     }
 }

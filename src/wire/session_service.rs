@@ -8,7 +8,7 @@ use super::proto::{self, Phase};
 use super::session_answer::{After, check, ends, next_round, played, to_act};
 use super::session_request::{new_session, page};
 use super::sight::Change;
-use super::{agreements, page_token};
+use super::{agreements, session_batch};
 use crate::game::MoveList;
 use crate::random::SeededDice;
 use crate::service::{ServiceError, Sessions};
@@ -67,12 +67,15 @@ impl SessionService for SessionHandlers {
         }
         let id = fields.done(Some(id))?;
         note(&id);
-        let session = match (version, self.sight(&caller, &id).await?) {
-            (None, None) => self.sessions.look(&id, session_out).await?,
-            (Some(asked), Some(current)) if asked > current => return Err(ServiceError::VersionAhead { asked, current }.into()),
-            (Some(version), _) | (None, Some(version)) => self.sessions.look_at(&id, version, session_out).await?,
+        let look = |session: &Session| proto::GetSessionResponse {
+            session: Some(session_out(session)),
+            server_time: self.time_for(session),
         };
-        Ok(Response::new(proto::GetSessionResponse { session: Some(session), server_time: self.time() }))
+        Ok(Response::new(match (version, self.sight(&caller, &id).await?) {
+            (None, None) => self.sessions.look(&id, look).await?,
+            (Some(asked), Some(current)) if asked > current => return Err(ServiceError::VersionAhead { asked, current }.into()),
+            (Some(version), _) | (None, Some(version)) => self.sessions.look_at(&id, version, look).await?,
+        }))
     }
 
     async fn list_sessions(
@@ -80,16 +83,11 @@ impl SessionService for SessionHandlers {
         request: Request<proto::ListSessionsRequest>,
     ) -> Result<Response<proto::ListSessionsResponse>, Status> {
         let caller = Caller::of(&request);
-        let page = page(request.into_inner(), caller != Caller::Trusted)?;
+        let Some(page) = page(request.into_inner(), caller != Caller::Trusted)? else {
+            return Ok(Response::new(proto::ListSessionsResponse::default()));
+        };
         let listed = self.sessions.list(page.clone()).await?;
-        let mut sessions = Vec::with_capacity(listed.sessions.len());
-        for session in listed.sessions {
-            sessions.extend(self.listed_as(&caller, session).await?);
-        }
-        Ok(Response::new(proto::ListSessionsResponse {
-            sessions,
-            next_page_token: listed.next.map(|place| page_token::write(&page, &place)).unwrap_or_default(),
-        }))
+        self.session_list(&caller, &page, listed).await.map(Response::new)
     }
 
     async fn delete_session(
@@ -124,7 +122,7 @@ impl SessionService for SessionHandlers {
                 phase: if open { phase(position.phase()) } else { Phase::Over }.into(),
                 moves: moves.into_iter().map(|mv| move_out(mv, position.to_act())).collect(),
                 redistributions: redistributions.map(|it| family(position, &it)),
-                server_time: self.time(),
+                server_time: self.time_for(session),
             }
         })
         .await
@@ -158,8 +156,8 @@ impl SessionService for SessionHandlers {
         let seat = fields.take("seat", seat_in(seat));
         let mv = move_in(&mut fields, r#move);
         let (seat, mv) = fields.done(seat.zip(mv))?;
-        let seat = seat.or(caller.seat_in(&id));
-        self.look(&caller, &id, |session| check(session, &Command::Play { seat, mv }, self.sessions.now(), include_steps)).await
+        let command = Command::Play { seat: seat.or(caller.seat_in(&id)), mv };
+        self.look(&caller, &id, |session| check(session, &command, self.sessions.time_for(session), include_steps)).await
     }
 
     async fn apply_move(&self, request: Request<proto::ApplyMoveRequest>) -> Result<Response<proto::ApplyMoveResponse>, Status> {
@@ -291,11 +289,30 @@ impl SessionService for SessionHandlers {
     ) -> Result<Response<proto::RevokeSeatTokenResponse>, Status> {
         self.revoke(Caller::of(&request), request.into_inner()).await
     }
+
+    async fn batch_get_sessions(
+        &self,
+        request: Request<proto::BatchGetSessionsRequest>,
+    ) -> Result<Response<proto::BatchGetSessionsResponse>, Status> {
+        session_batch::get(&self.sessions, request.into_inner()).await.map(Response::new)
+    }
+
+    async fn batch_create_sessions(
+        &self,
+        request: Request<proto::BatchCreateSessionsRequest>,
+    ) -> Result<Response<proto::BatchCreateSessionsResponse>, Status> {
+        session_batch::create(&self.sessions, request.into_inner()).await.map(Response::new)
+    }
 }
 
 impl SessionHandlers {
     fn time(&self) -> Option<Timestamp> {
         Some(timestamp(self.sessions.now()))
+    }
+
+    /// The server's time as it is for a session: never before what has happened to it.
+    fn time_for(&self, session: &Session) -> Option<Timestamp> {
+        Some(timestamp(self.sessions.time_for(session)))
     }
 
     /// Looks at a session for an answer, as far as the caller may see it.

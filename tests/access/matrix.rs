@@ -133,6 +133,13 @@ const TABLE: &[(&str, [Row; 2], Ask)] = &[
         proto::PlayoutPositionsRequest { game: "gore".to_owned(), playouts: 1, ..Default::default() }.encode_to_vec()
     }),
     ("SessionService/CreateSession", OPERATOR, |_| gore([], SpectatorPolicy::None, 0).encode_to_vec()),
+    ("SessionService/BatchCreateSessions", OPERATOR, |_| {
+        let requests = vec![gore([], SpectatorPolicy::None, 0)];
+        proto::BatchCreateSessionsRequest { requests, request_id: String::new() }.encode_to_vec()
+    }),
+    ("SessionService/BatchGetSessions", OPERATOR, |made| {
+        proto::BatchGetSessionsRequest { session_ids: vec![id(made)] }.encode_to_vec()
+    }),
     ("SessionService/GetSession", VIEWER, |made| {
         proto::GetSessionRequest { session_id: id(made), version: Some(1) }.encode_to_vec()
     }),

@@ -57,7 +57,9 @@ pub struct App {
     pub clock: Arc<FakeClock>,
     folder: Arc<TempDir>,
     cached: usize,
-    store: Arc<SqliteStore>,
+    /// What the server works with.
+    pub service: Sessions,
+    pub store: Arc<SqliteStore>,
     channel: Channel,
     stop: oneshot::Sender<()>,
     served: JoinHandle<Result<Stopped, ServeError>>,
@@ -80,7 +82,7 @@ impl App {
         let sessions = Sessions::new(store.clone(), clock.clone(), cached);
         let api = Api::new(FILE_DESCRIPTOR_SET, Access::open())
             .with(wire::rules_service(RulesHandlers::new(Compute::new(1))))
-            .with(wire::session_service(SessionHandlers::new(sessions)));
+            .with(wire::session_service(SessionHandlers::new(sessions.clone())));
         let settings =
             Settings { request_timeout: PATIENCE, drain_delay: Duration::ZERO, drain_timeout: PATIENCE, max_streams: 512 };
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
@@ -91,18 +93,22 @@ impl App {
         let served = tokio::spawn(server::serve(listener, api, settings, ready, stopped));
         let endpoint = Endpoint::from_shared(format!("http://{address}")).expect("an address");
         let channel = endpoint.connect().await.expect("a connection");
-        App { clock, folder, cached, store, channel, stop, served }
+        App { clock, folder, cached, service: sessions, store, channel, stop, served }
     }
 
     /// Stops the server, and starts another one over what it has stored.
     pub async fn restart(self) -> App {
-        let App { clock, folder, cached, store, channel, stop, served } = self;
+        let App { clock, folder, cached, service: _, store, channel, stop, served } = self;
         drop(channel);
         stop.send(()).expect("a running server");
         served.await.expect("no panic").expect("no failure");
         store.close().await;
         drop(store);
         App::over(folder, cached, clock).await
+    }
+
+    pub fn clock_now(&self) -> Micros {
+        self.clock.now()
     }
 
     pub fn channel(&self) -> Channel {

@@ -1,7 +1,9 @@
 //! The embedded store: one SQLite file, written by one thread and read by a few connections.
 
+mod batches;
 mod condition;
 mod errors;
+mod expiry;
 mod lists;
 mod lock;
 mod open;
@@ -10,12 +12,16 @@ mod pool;
 mod queue;
 mod reads;
 mod schema;
+mod walk;
 mod writer;
 mod writes;
 
 pub use open_error::OpenError;
 
-use super::{Append, Appended, Create, Created, Creation, Delete, Deleted, Head, Health, Query, Store, StoreError, StoredEvent};
+use super::{
+    Append, Appended, Create, CreateAll, Created, CreatedAll, Creation, Delete, Deleted, Expirable, Head, HeadPage, Health,
+    IdleQuery, Micros, Query, State, Store, StoreError, StoredEvent,
+};
 use async_trait::async_trait;
 use condition::Condition;
 use pool::Pool;
@@ -86,6 +92,11 @@ impl Store for SqliteStore {
         self.writer.write(move |connection| writes::create(connection, &create)).await
     }
 
+    async fn create_all(&self, batch: CreateAll) -> Result<CreatedAll, StoreError> {
+        batch.assert_valid();
+        self.writer.write(move |connection| batches::create_all(connection, &batch)).await
+    }
+
     async fn creation(&self, request_id: &str) -> Result<Option<Creation>, StoreError> {
         let request_id = request_id.to_owned();
         self.readers.read(move |connection| reads::creation(connection, &request_id)).await
@@ -110,8 +121,20 @@ impl Store for SqliteStore {
         self.readers.read(move |connection| reads::head(connection, &session_id)).await
     }
 
-    async fn list(&self, query: Query) -> Result<Vec<Head>, StoreError> {
+    async fn heads(&self, session_ids: Vec<String>) -> Result<Vec<Option<Head>>, StoreError> {
+        self.readers.read(move |connection| reads::heads(connection, &session_ids)).await
+    }
+
+    async fn list(&self, query: Query) -> Result<HeadPage, StoreError> {
         self.readers.read(move |connection| lists::list(connection, &query)).await
+    }
+
+    async fn idle(&self, query: IdleQuery) -> Result<Vec<Expirable>, StoreError> {
+        self.readers.read(move |connection| expiry::idle(connection, &query)).await
+    }
+
+    async fn due(&self, state: State, by: Micros, limit: usize) -> Result<Vec<Expirable>, StoreError> {
+        self.readers.read(move |connection| expiry::due(connection, state, by, limit)).await
     }
 
     fn health(&self) -> watch::Receiver<Health> {

@@ -7,7 +7,7 @@ pub(super) const APPLICATION_ID: i32 = 0x4D4E_434C;
 
 /// One for every version of the schema: what makes a file of the version before into one of this version. What has been
 /// released is never changed; a change is a new line.
-const MIGRATIONS: &[&str] = &[VERSION_1];
+const MIGRATIONS: &[&str] = &[VERSION_1, VERSION_2];
 
 /// The version that this program reads and writes.
 pub(super) const VERSION: i32 = MIGRATIONS.len() as i32;
@@ -73,6 +73,34 @@ CREATE TABLE tombstones (
     deleted    INTEGER NOT NULL,
     request_id TEXT,
     digest     BLOB
+) STRICT, WITHOUT ROWID;
+";
+
+// A player's sessions are found like a label's, whichever seat the player holds.
+//
+// Sessions by the time of their last change: for lists of what has changed lately, and to find what is to expire. There,
+// those whose end is announced are passed over; hence they are apart in the index.
+const VERSION_2: &str = "
+ALTER TABLE sessions ADD COLUMN south_player TEXT;
+ALTER TABLE sessions ADD COLUMN north_player TEXT;
+ALTER TABLE sessions ADD COLUMN expires      INTEGER;
+CREATE INDEX sessions_by_update ON sessions (state, expires IS NOT NULL, updated, session_id);
+CREATE INDEX sessions_by_expiry ON sessions (state, expires, session_id) WHERE expires IS NOT NULL;
+
+CREATE TABLE players (
+    player     TEXT    NOT NULL,
+    created    INTEGER NOT NULL,
+    session_id TEXT    NOT NULL,
+    session    INTEGER NOT NULL,
+    PRIMARY KEY (player, created, session_id)
+) STRICT, WITHOUT ROWID;
+
+-- What a request id of `creations` made beside that session, by its place in the batch.
+CREATE TABLE batches (
+    request_id TEXT    NOT NULL,
+    place      INTEGER NOT NULL,
+    session_id TEXT    NOT NULL,
+    PRIMARY KEY (request_id, place)
 ) STRICT, WITHOUT ROWID;
 ";
 

@@ -36,6 +36,7 @@ pub fn event(record: EventRecord, made: Option<proto::Session>) -> proto::Event 
         }
         Event::TokenRotated { seat, token: _ } => Body::TokenRotated(proto::TokenRotated { seat: seat_out(seat) }),
         Event::TokenRevoked { seat } => Body::TokenRevoked(proto::TokenRevoked { seat: seat_out(seat) }),
+        Event::Expiring { at } => Body::Expiring(proto::SessionExpiring { expire_time: Some(timestamp(at)) }),
     };
     let request_id = request_id.unwrap_or_default();
     proto::Event { version, time: Some(timestamp(time)), seat, request_id, body: Some(body) }

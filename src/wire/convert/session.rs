@@ -59,6 +59,8 @@ pub fn session(session: &Session) -> proto::Session {
         updated: session.updated(),
         state: session.state(),
         version: session.version(),
+        players: Default::default(),
+        expires: session.expires(),
         summary: String::new(),
     };
     listed(head, View::of(session), session.position())
@@ -66,7 +68,7 @@ pub fn session(session: &Session) -> proto::Session {
 
 /// A session, from what the store keeps of it for lists.
 pub fn listed(head: Head, view: View, position: &Position) -> proto::Session {
-    let Head { session_id, game, labels, created, updated, state, version, summary: _ } = head;
+    let Head { session_id, game, labels, created, updated, state, version, players: _, expires, summary: _ } = head;
     let View {
         options,
         guards: GuardLimits { repetition, quiet, max_plies },
@@ -108,6 +110,7 @@ pub fn listed(head: Head, view: View, position: &Position) -> proto::Session {
         next_session_id: next_session_id.unwrap_or_default(),
         seats: seats.into_iter().map(seat_info).collect(),
         spectators: Some(proto::Spectators { policy: policy_out(policy), delay_plies }),
+        expire_time: expires.map(timestamp),
     }
 }
 

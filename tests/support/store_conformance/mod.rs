@@ -1,14 +1,18 @@
 //! What every store must do, whatever database it is made of. Each function wants a store of its own, empty.
 
+mod batches;
+mod expiry;
 mod lists;
 mod outcomes;
 mod races;
 
+pub use batches::*;
+pub use expiry::*;
 pub use lists::*;
 pub use outcomes::*;
 pub use races::*;
 
-use mancala::store::{Append, Create, Delete, Head, Query, Request, State, Store, StoredEvent};
+use mancala::store::{Append, Create, CreateAll, Delete, Head, Query, Request, State, Store, StoredEvent};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -31,11 +35,18 @@ pub fn create(session_id: &str) -> Create {
             updated: 1_000,
             state: State::Active,
             version: 1,
+            players: [None, None],
+            expires: None,
             summary: format!("{session_id} at 1"),
         },
         events: vec!["created".into()],
         request: None,
     }
+}
+
+/// A batch without a request.
+pub fn create_all(sessions: impl IntoIterator<Item = Create>) -> CreateAll {
+    CreateAll { sessions: sessions.into_iter().collect(), request: None }
 }
 
 /// One event on top of a version, at time 1,000 + that version.
@@ -47,6 +58,8 @@ pub fn append(session_id: &str, expected_version: u32) -> Append {
         request: None,
         events: vec![format!("event {}", expected_version + 1)],
         state: State::Active,
+        players: [None, None],
+        expires: None,
         summary: format!("{session_id} at {}", expected_version + 1),
     }
 }
@@ -64,5 +77,5 @@ fn bodies(events: &[StoredEvent]) -> Vec<&str> {
 }
 
 async fn ids(store: &Subject, query: Query) -> Vec<String> {
-    store.list(query).await.expect("list").into_iter().map(|head| head.session_id).collect()
+    store.list(query).await.expect("list").heads.into_iter().map(|head| head.session_id).collect()
 }
