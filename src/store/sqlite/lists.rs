@@ -112,6 +112,11 @@ mod tests {
             (Filter { state, ..Filter::default() }, Walk::Sessions, format!("sessions_by_state (state=? AND {place})")),
             (both(), Walk::Sessions, format!("sessions_by_game_and_state (game=? AND state=? AND {place})")),
             (both(), Walk::Label("b", "2"), format!("SEARCH l USING PRIMARY KEY (name=? AND value=? AND {place}); {to_session}")),
+            (
+                Filter { labels: labels(), ..Filter::default() },
+                Walk::Label("b", "2"),
+                format!("SEARCH l USING PRIMARY KEY (name=? AND value=? AND {place}); CORRELATED SCALAR SUBQUERY"),
+            ),
             (both(), Walk::Player("p"), format!("SEARCH l USING PRIMARY KEY (player=? AND {place}); {to_session}")),
         ] {
             let plan = plan(&of(filter), walk);

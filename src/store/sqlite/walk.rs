@@ -62,9 +62,14 @@ pub(super) fn scan(query: &Query, walk: Walk<'_>, budget: usize) -> Statement {
     parts.test(&query.filter, walk);
     let budget = parts.bind(sql_limit(budget));
     let (table, bounds, tests, by) = (&parts.table, all(&parts.bounds), all(&parts.tests), letter(walk));
-    let join = if by == "s" { "" } else { "CROSS JOIN sessions s ON s.key = l.session" };
+    let (key, join) = match by {
+        "s" => ("s.key", ""),
+        // The sessions lie scattered: they are looked at only if something is asked of them.
+        _ if !parts.of_sessions => ("l.session", ""),
+        _ => ("l.session", "CROSS JOIN sessions s ON s.key = l.session"),
+    };
     let sql = format!(
-        "SELECT s.key, {by}.created, {by}.session_id, ({tests}) FROM {table} {join} WHERE {bounds}
+        "SELECT {key}, {by}.created, {by}.session_id, ({tests}) FROM {table} {join} WHERE {bounds}
          ORDER BY {by}.created DESC, {by}.session_id DESC LIMIT {budget}"
     );
     Statement { sql, values: parts.values }
@@ -88,6 +93,8 @@ struct Parts {
     table: String,
     bounds: Vec<String>,
     tests: Vec<String>,
+    /// Some test is of a column of `s`.
+    of_sessions: bool,
     values: Vec<Value>,
 }
 
@@ -160,11 +167,13 @@ impl Parts {
             let player = self.bind(player.clone());
             tests.push(format!("(s.south_player IS {player} OR s.north_player IS {player})"));
         }
+        self.of_sessions = !tests.is_empty();
+        let by = letter(walk);
         for (name, value) in filter.labels.iter().filter(|(name, value)| walk != Walk::Label(name, value)) {
             let (name, value) = (self.bind(name.clone()), self.bind(value.clone()));
             tests.push(format!(
                 "EXISTS (SELECT 1 FROM labels m WHERE m.name = {name} AND m.value = {value}
-                         AND m.created = s.created AND m.session_id = s.session_id)"
+                         AND m.created = {by}.created AND m.session_id = {by}.session_id)"
             ));
         }
         self.tests = tests;
