@@ -161,6 +161,7 @@ fn head(session: &Session) -> Head {
         version: session.version(),
         players: players(session),
         expires: session.expires(),
+        deadline: session.deadline(),
         summary: View::of(session).to_json(),
     }
 }

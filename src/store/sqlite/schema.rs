@@ -7,7 +7,7 @@ pub(super) const APPLICATION_ID: i32 = 0x4D4E_434C;
 
 /// One for every version of the schema: what makes a file of the version before into one of this version. What has been
 /// released is never changed; a change is a new line.
-const MIGRATIONS: &[&str] = &[VERSION_1, VERSION_2];
+const MIGRATIONS: &[&str] = &[VERSION_1, VERSION_2, VERSION_3];
 
 /// The version that this program reads and writes.
 pub(super) const VERSION: i32 = MIGRATIONS.len() as i32;
@@ -102,6 +102,12 @@ CREATE TABLE batches (
     session_id TEXT    NOT NULL,
     PRIMARY KEY (request_id, place)
 ) STRICT, WITHOUT ROWID;
+";
+
+// Sessions whose clock runs are found by when it will have run out.
+const VERSION_3: &str = "
+ALTER TABLE sessions ADD COLUMN deadline INTEGER;
+CREATE INDEX sessions_by_deadline ON sessions (deadline, session_id) WHERE deadline IS NOT NULL;
 ";
 
 /// A committed write that changes nothing of worth: it succeeds if writing succeeds.

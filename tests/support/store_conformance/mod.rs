@@ -37,6 +37,7 @@ pub fn create(session_id: &str) -> Create {
             version: 1,
             players: [None, None],
             expires: None,
+            deadline: None,
             summary: format!("{session_id} at 1"),
         },
         events: vec!["created".into()],
@@ -60,6 +61,7 @@ pub fn append(session_id: &str, expected_version: u32) -> Append {
         state: State::Active,
         players: [None, None],
         expires: None,
+        deadline: None,
         summary: format!("{session_id} at {}", expected_version + 1),
     }
 }
