@@ -53,8 +53,8 @@ async fn serve(config: &Config) -> Result<(), Failure> {
     let sessions = Sessions::new(store.clone(), Arc::new(SystemClock::default()), CACHED_SESSIONS);
     let compute = Compute::new(config.server.worker_threads());
     let api = Api::new(FILE_DESCRIPTOR_SET)
-        .with(wire::rules_service(RulesHandlers::new(compute)))
-        .with(wire::session_service(SessionHandlers::new(sessions)));
+        .with(wire::rules_service(RulesHandlers::new(compute.clone())))
+        .with(wire::session_service(SessionHandlers::new(sessions, compute)));
 
     let (ready, readiness) = watch::channel(true);
     let (broken, breaks) = oneshot::channel();

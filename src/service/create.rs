@@ -74,34 +74,43 @@ impl Sessions {
         let request =
             request(&new.request_id, || digest(&[&"create", &new.session_id.as_deref().unwrap_or_default(), &bodies[0]]));
         let create = Create { head: head(&session), events: bodies, request: request.clone() };
+        if let Some(&hash) = create.hashes().last() {
+            session.seal(hash);
+        }
         // In a task of its own: a caller that goes away must not leave a half-done call behind.
         let store = self.store.clone();
         let outcome = tokio::spawn(async move { store.create(create).await });
         match join(outcome.await)?? {
             Created::Done => Ok(Made { session, replayed: false }),
             Created::IdTaken => Err(ServiceError::IdTaken { session_id: id }),
-            Created::Repeated(creation) => self.made_before(creation, request).await,
+            Created::Repeated(creation) => self.made_before(creation, request, None).await,
         }
     }
 
-    async fn made_before(&self, creation: store::Creation, request: Option<Request>) -> Result<Made, ServiceError> {
+    /// The answer that a request was given which made a session, as it was with its first events: so many, or those that it begins
+    /// with by itself.
+    pub(super) async fn made_before(
+        &self,
+        creation: store::Creation,
+        request: Option<Request>,
+        events: Option<u32>,
+    ) -> Result<Made, ServiceError> {
         if request.is_none_or(|request| request.digest != creation.request.digest) {
             return Err(ServiceError::RequestIdReused { request_id: creation.request.id });
         }
         if creation.deleted {
             return Err(ServiceError::not_found(&creation.session_id));
         }
-        let mut session = self.load(&creation.session_id, 1).await?.session;
-        for event in session.end_at_start() {
-            let time = session.created();
-            session.evolve(&event, time, &mut ()).map_err(|error| ServiceError::diverged(&creation.session_id, &error))?;
-        }
-        Ok(Made { session, replayed: true })
+        let events = match events {
+            Some(events) => events,
+            None => 1 + self.load(&creation.session_id, 1).await?.session.end_at_start().len() as u32,
+        };
+        Ok(Made { session: self.load(&creation.session_id, events).await?.session, replayed: true })
     }
 }
 
 /// What the store keeps of a session for lists.
-fn head(session: &Session) -> Head {
+pub(super) fn head(session: &Session) -> Head {
     Head {
         session_id: session.id().to_owned(),
         game: session.rules().game().id().to_owned(),

@@ -11,6 +11,7 @@ mod create;
 mod error;
 mod live;
 mod reads;
+mod records;
 mod rematch;
 mod request;
 
@@ -20,6 +21,7 @@ pub use compute::{Cancel, Compute};
 pub use create::{Made, NewSession};
 pub use error::ServiceError;
 pub use reads::{EventRecord, Events, Listed, Page, Place};
+pub use records::{Import, record_of};
 pub use request::RequestId;
 
 use crate::session::Micros;

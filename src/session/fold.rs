@@ -1,7 +1,7 @@
 //! The session as its events have made it.
 
 use super::evolve::{read_position, read_rules};
-use super::{Cause, Clock, Created, MatchResult, Micros, Proposals, State};
+use super::{Cause, Clock, Created, EventHash, MatchResult, Micros, Proposals, State};
 use crate::game::{BySeat, Guards, Position, Record, Rules, Seat};
 use std::collections::BTreeMap;
 use thiserror::Error;
@@ -33,6 +33,7 @@ pub struct Session {
     pub(super) proposals: Proposals,
     previous_session_id: Option<String>,
     pub(super) next_session_id: Option<String>,
+    head_hash: EventHash,
 }
 
 /// An event that can't have followed the ones before it: the log is damaged, or the rules have changed since.
@@ -73,6 +74,7 @@ impl Session {
             proposals: Proposals::default(),
             previous_session_id: created.previous_session_id.clone(),
             next_session_id: None,
+            head_hash: EventHash::START,
         })
     }
 
@@ -195,6 +197,17 @@ impl Session {
     #[must_use]
     pub fn next_session_id(&self) -> Option<&str> {
         self.next_session_id.as_deref()
+    }
+
+    /// The hash of its last event, as far as it has been [sealed](Session::seal).
+    #[must_use]
+    pub const fn head_hash(&self) -> EventHash {
+        self.head_hash
+    }
+
+    /// Notes the hash of its last event. It covers how the event is stored, so that whoever stores it must say it.
+    pub const fn seal(&mut self, hash: EventHash) {
+        self.head_hash = hash;
     }
 
     /// The caller's own marks.

@@ -4,6 +4,7 @@
 //! [`Session::evolve`] takes an event in. Both are pure: time comes in as a value, and nothing here waits or stores.
 
 mod agreement;
+mod chain;
 mod clock;
 mod decide;
 mod event;
@@ -11,12 +12,14 @@ mod evolve;
 mod fold;
 mod ids;
 mod propose;
+pub mod record;
 mod rejection;
 mod result;
 mod rounds;
 mod view;
 
 pub use agreement::{Proposal, ProposalKind, Proposals};
+pub use chain::EventHash;
 pub use clock::{Clock, ClockFault, ClockSetting, MAX_PERIODS, MAX_TIME, Remaining};
 pub use decide::Command;
 pub use event::{Created, Event, GuardLimits};

@@ -6,6 +6,7 @@ use super::reason::Reason;
 use crate::game::{IllegalMove, SetUpFault, TextError};
 use crate::service::ServiceError;
 use crate::session::Rejection;
+use crate::session::record::{Difference, MAX_RECORD, RecordFault};
 use crate::store::StoreError;
 use std::collections::{BTreeMap, HashMap};
 use std::fmt::Display;
@@ -165,6 +166,8 @@ impl From<&ServiceError> for Refused {
                 let facts = vec![("expected_version", expected.to_string()), ("current_version", current.to_string())];
                 Refused::new(Reason::StaleVersion, error, facts)
             }
+            ServiceError::RecordTooLarge => record_too_large(),
+            ServiceError::InFuture => Refused::new(Reason::RecordInFuture, error, Vec::new()),
             ServiceError::Rejected(rejection) => rejection.into(),
             ServiceError::Store(store) => store_failure(store),
             ServiceError::Damaged { session_id, .. } => {
@@ -176,6 +179,31 @@ impl From<&ServiceError> for Refused {
             ServiceError::Stopping => Refused::plain(Reason::Stopping),
         }
     }
+}
+
+/// A session that is too long for a record.
+pub fn record_too_large() -> Refused {
+    let limit = vec![("limit_bytes", MAX_RECORD.to_string())];
+    Refused::new(Reason::RecordTooLarge, Reason::RecordTooLarge.description(), limit)
+}
+
+/// A record that can't be read.
+pub fn invalid_record(fault: &RecordFault) -> Refused {
+    let facts = vec![("line", fault.line.to_string()), ("expected", fault.expected.to_string())];
+    Refused::new(Reason::InvalidRecord, fault, facts)
+}
+
+/// A record that is not what follows from it; the line is that of the event, if it is known.
+pub fn differing_record(difference: &Difference, line: Option<usize>) -> Refused {
+    let Difference { event, aspect, expected, found } = difference;
+    let facts = vec![
+        ("event", event.to_string()),
+        ("line", line.unwrap_or_default().to_string()),
+        ("what", aspect.name().to_owned()),
+        ("expected", expected.clone()),
+        ("found", found.clone()),
+    ];
+    Refused::new(Reason::RecordDiffers, difference, facts)
 }
 
 /// So that a handler can pass on what the service says.

@@ -6,10 +6,10 @@ use super::proto::session_service_server::SessionService;
 use super::proto::{self, Phase};
 use super::session_answer::{After, check, ends, next_round, played, to_act};
 use super::session_request::{new_session, page};
-use super::{agreements, convert, page_token};
+use super::{agreements, convert, page_token, records};
 use crate::game::MoveList;
 use crate::random::SeededDice;
-use crate::service::{Sessions, Target};
+use crate::service::{Compute, Sessions, Target};
 use crate::session::{Command, Session};
 use prost::Message;
 use prost_types::Timestamp;
@@ -20,13 +20,14 @@ use tracing::Span;
 #[derive(Clone)]
 pub struct SessionHandlers {
     sessions: Sessions,
+    compute: Compute,
 }
 
 impl SessionHandlers {
-    /// For these sessions.
+    /// For these sessions. Records are written and checked by `compute`.
     #[must_use]
-    pub const fn new(sessions: Sessions) -> SessionHandlers {
-        SessionHandlers { sessions }
+    pub const fn new(sessions: Sessions, compute: Compute) -> SessionHandlers {
+        SessionHandlers { sessions, compute }
     }
 }
 
@@ -245,6 +246,20 @@ impl SessionService for SessionHandlers {
             events.push(event);
         }
         Ok(Response::new(proto::ListEventsResponse { events, version: read.version, server_time: self.time() }))
+    }
+
+    async fn export_record(
+        &self,
+        request: Request<proto::ExportRecordRequest>,
+    ) -> Result<Response<proto::ExportRecordResponse>, Status> {
+        records::export(&self.sessions, &self.compute, request.into_inner()).await.map(Response::new)
+    }
+
+    async fn import_record(
+        &self,
+        request: Request<proto::ImportRecordRequest>,
+    ) -> Result<Response<proto::ImportRecordResponse>, Status> {
+        records::import(&self.sessions, &self.compute, request.into_inner()).await.map(Response::new)
     }
 }
 

@@ -15,7 +15,7 @@ mod writes;
 
 pub use open_error::OpenError;
 
-use super::{Append, Appended, Create, Created, Creation, Delete, Deleted, Head, Health, Query, Store, StoreError, StoredEvent};
+use super::{Append, Appended, Create, Created, Creation, Delete, Deleted, Head, Health, Import, Query, Store, StoreError, StoredEvent};
 use async_trait::async_trait;
 use condition::Condition;
 use pool::Pool;
@@ -83,7 +83,14 @@ impl SqliteStore {
 impl Store for SqliteStore {
     async fn create(&self, create: Create) -> Result<Created, StoreError> {
         create.assert_valid();
-        self.writer.write(move |connection| writes::create(connection, &create)).await
+        // Here, since the writer's thread is what all writes wait for.
+        let hashes = create.hashes();
+        self.writer.write(move |connection| writes::create(connection, &create, &hashes)).await
+    }
+
+    async fn import(&self, import: Import) -> Result<Created, StoreError> {
+        import.assert_valid();
+        self.writer.write(move |connection| writes::import(connection, &import)).await
     }
 
     async fn creation(&self, request_id: &str) -> Result<Option<Creation>, StoreError> {

@@ -7,7 +7,7 @@ pub(super) const APPLICATION_ID: i32 = 0x4D4E_434C;
 
 /// One for every version of the schema: what makes a file of the version before into one of this version. What has been
 /// released is never changed; a change is a new line.
-const MIGRATIONS: &[&str] = &[VERSION_1];
+const MIGRATIONS: &[&str] = &[VERSION_1, HASHES];
 
 /// The version that this program reads and writes.
 pub(super) const VERSION: i32 = MIGRATIONS.len() as i32;
@@ -75,6 +75,10 @@ CREATE TABLE tombstones (
     digest     BLOB
 ) STRICT, WITHOUT ROWID;
 ";
+
+// Events that are there keep NULL: adding a column changes no row, so that opening a file of a million sessions takes no longer for
+// it. Their hashes are computed when they are read, and covered by the first one that is stored after them.
+const HASHES: &str = "ALTER TABLE events ADD COLUMN hash BLOB;";
 
 /// A committed write that changes nothing of worth: it succeeds if writing succeeds.
 pub(super) const HEARTBEAT: &str = "UPDATE meta SET heartbeats = heartbeats + 1 WHERE id = 1";

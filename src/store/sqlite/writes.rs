@@ -1,10 +1,10 @@
-//! The three writes, each as a function of the writer's connection inside a transaction.
+//! The writes, each as a function of the writer's connection inside a transaction.
 //!
 //! A write that is refused has changed nothing, by the order of its steps: what may refuse it comes first.
 
 use super::errors::Failure;
 use super::reads;
-use crate::store::{Append, Appended, Create, Created, Delete, Deleted, Head, Request, State};
+use crate::store::{Append, Appended, Create, Created, Delete, Deleted, EventHash, Head, Import, Request, State, StoredEvent};
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
 /// The number that stands for a state in the tables.
@@ -16,28 +16,66 @@ pub(super) fn state_code(state: State) -> i64 {
     }
 }
 
-pub(super) fn create(connection: &Connection, create: &Create) -> Result<Created, Failure> {
-    if let Some(request) = &create.request
+pub(super) fn create(connection: &Connection, create: &Create, hashes: &[EventHash]) -> Result<Created, Failure> {
+    let key = match make(connection, &create.head, create.request.as_ref())? {
+        Ok(key) => key,
+        Err(otherwise) => return Ok(otherwise),
+    };
+    let request = create.request.as_ref();
+    let events = Events { session: key, after: 0, time: create.head.created, request, bodies: &create.events, hashes };
+    if !insert_events(connection, &events)? {
+        return Err(has_events(&create.head));
+    }
+    Ok(Created::Done)
+}
+
+pub(super) fn import(connection: &Connection, import: &Import) -> Result<Created, Failure> {
+    let key = match make(connection, &import.head, import.request.as_ref())? {
+        Ok(key) => key,
+        Err(otherwise) => return Ok(otherwise),
+    };
+    let same_request = |a: &StoredEvent, b: &StoredEvent| a.request.is_some() && a.request == b.request;
+    for group in import.events.chunk_by(same_request) {
+        for (place, event) in group.iter().enumerate() {
+            let row = EventRow {
+                session: key,
+                seq: event.seq,
+                time: event.time,
+                first: place == 0,
+                request: event.request.as_ref(),
+                body: &event.body,
+                hash: event.hash.as_ref(),
+            };
+            if !insert_event(connection, &row)? {
+                return Err(has_events(&import.head));
+            }
+        }
+    }
+    Ok(Created::Done)
+}
+
+fn has_events(head: &Head) -> Failure {
+    Failure::Rows(format!("session {} is new but has events, or a request id twice", head.session_id))
+}
+
+/// Makes a session without its events, and gives its key; or what it came to instead.
+fn make(connection: &Connection, head: &Head, request: Option<&Request>) -> Result<Result<i64, Created>, Failure> {
+    if let Some(request) = request
         && let Some(creation) = reads::creation(connection, &request.id)?
     {
-        return Ok(Created::Repeated(creation));
+        return Ok(Err(Created::Repeated(creation)));
     }
-    let head = &create.head;
     if is_taken(connection, &head.session_id)? {
-        return Ok(Created::IdTaken);
+        return Ok(Err(Created::IdTaken));
     }
     let key = insert_session(connection, head)?;
     insert_labels(connection, key, head)?;
-    if let Some(request) = &create.request {
+    if let Some(request) = request {
         connection
             .prepare_cached("INSERT INTO creations (request_id, digest, session_id) VALUES (?1, ?2, ?3)")?
             .execute(params![request.id, request.digest, head.session_id])?;
     }
-    let events = Events { session: key, after: 0, time: head.created, request: create.request.as_ref(), bodies: &create.events };
-    if !insert_events(connection, &events)? {
-        return Err(Failure::Rows(format!("session {} is new but has events", head.session_id)));
-    }
-    Ok(Created::Done)
+    Ok(Ok(key))
 }
 
 pub(super) fn append(connection: &Connection, append: &Append) -> Result<Appended, Failure> {
@@ -53,6 +91,7 @@ pub(super) fn append(connection: &Connection, append: &Append) -> Result<Appende
         time: append.time,
         request: append.request.as_ref(),
         bodies: &append.events,
+        hashes: &append.hashes,
     };
     if !insert_events(connection, &events)? {
         return Ok(Appended::Conflict);
@@ -161,23 +200,50 @@ struct Events<'a> {
     time: i64,
     request: Option<&'a Request>,
     bodies: &'a [String],
+    hashes: &'a [EventHash],
 }
 
 /// Whether they were inserted: not if the session has used the request's id. Only the first of an append stands in the
 /// index of requests, so it is the first that is refused, before anything is written.
 fn insert_events(connection: &Connection, events: &Events<'_>) -> rusqlite::Result<bool> {
-    let mut insert = connection.prepare_cached(
-        "INSERT INTO events (session, seq, time, first, request_id, digest, body) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
-         ON CONFLICT (session, request_id) WHERE first = 1 AND request_id IS NOT NULL DO NOTHING",
-    )?;
-    let (id, digest) = columns(events.request);
-    for (seq, body) in (i64::from(events.after) + 1..).zip(events.bodies) {
-        let first = seq == i64::from(events.after) + 1;
-        if insert.execute(params![events.session, seq, events.time, first, id, digest, body])? == 0 {
+    for ((seq, body), hash) in (events.after + 1..).zip(events.bodies).zip(events.hashes) {
+        let row = EventRow {
+            session: events.session,
+            seq,
+            time: events.time,
+            first: seq == events.after + 1,
+            request: events.request,
+            body,
+            hash: Some(hash),
+        };
+        if !insert_event(connection, &row)? {
             return Ok(false);
         }
     }
     Ok(true)
+}
+
+/// An event as it stands in its table.
+struct EventRow<'a> {
+    session: i64,
+    seq: u32,
+    time: i64,
+    /// The first of its request, or of its append if that had no id.
+    first: bool,
+    request: Option<&'a Request>,
+    body: &'a str,
+    hash: Option<&'a EventHash>,
+}
+
+/// Whether it was inserted: not if it is the first of its request and the session has used the request's id.
+fn insert_event(connection: &Connection, row: &EventRow<'_>) -> rusqlite::Result<bool> {
+    let mut insert = connection.prepare_cached(
+        "INSERT INTO events (session, seq, time, first, request_id, digest, body, hash) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
+         ON CONFLICT (session, request_id) WHERE first = 1 AND request_id IS NOT NULL DO NOTHING",
+    )?;
+    let (id, digest) = columns(row.request);
+    let hash = row.hash.map(EventHash::bytes);
+    Ok(insert.execute(params![row.session, row.seq, row.time, row.first, id, digest, row.body, hash])? > 0)
 }
 
 fn columns(request: Option<&Request>) -> (Option<&str>, Option<&[u8]>) {
