@@ -3,11 +3,11 @@
 use super::convert::{result, session as session_out, timestamp};
 use super::fields::Fields;
 use super::proto::{self, RecordFormat};
-use super::refuse::{Refused, differing_record, invalid_record, record_too_large};
+use super::refuse::{Refused, record_too_large};
 use super::session_service::note;
-use crate::service::{Cancel, Compute, Import, Sessions, record_of};
-use crate::session::record::{self, Format, MAX_RECORD, Read};
-use crate::session::{EventHash, Session, check_session_id};
+use crate::service::{Compute, Import, Sessions, record_of};
+use crate::session::check_session_id;
+use crate::session::record::{self, Checked, Difference, Format, MAX_RECORD, RecordFault, Wrong};
 use tonic::Status;
 
 fn format_in(format: i32) -> Result<Format, &'static str> {
@@ -68,10 +68,10 @@ pub async fn import(
     let request_id = fields.request_id(request_id);
     fields.done(Some(()))?;
     let new_id = Some(session_id).filter(|id| !id.is_empty());
-    let verified = compute.run(move |cancel| verify_as(&record, new_id, cancel)).await?.map_err(Wrong::into_status)?;
-    let Verified { read, session, hashes } = verified;
+    let checked = compute.run(move |cancel| record::check(&record, new_id.as_deref(), || cancel.is_set())).await?;
+    let Checked { record, session, hashes } = checked.map_err(|wrong| Refused::from(&wrong).into_status())?;
     note(session.id());
-    let made = sessions.import(Import { record: read.record, session, hashes, request_id }).await?;
+    let made = sessions.import(Import { record, session, hashes, request_id }).await?;
     let session = Some(session_out(&made.session));
     Ok(proto::ImportRecordResponse { session, replayed: made.replayed, server_time: Some(timestamp(sessions.now())) })
 }
@@ -81,67 +81,32 @@ pub async fn verify(compute: &Compute, request: proto::VerifyRecordRequest) -> R
     let mut fields = Fields::new();
     record_in(&mut fields, &record);
     fields.done(Some(()))?;
-    Ok(match compute.run(move |cancel| verify_as(&record, None, cancel)).await? {
-        Ok(Verified { read, session, hashes: _ }) => proto::VerifyRecordResponse {
+    Ok(match compute.run(move |cancel| record::check(&record, None, || cancel.is_set())).await? {
+        Ok(Checked { record, session, hashes: _ }) => proto::VerifyRecordResponse {
             ok: true,
-            hashed: read.record.head_hash.is_some(),
+            hashed: record.head_hash.is_some(),
             version: session.version(),
             position: session.position().to_string(),
             result: session.result().map(result),
             head_hash: session.head_hash().to_string(),
             difference: None,
         },
-        Err(wrong) => proto::VerifyRecordResponse { difference: Some(wrong.into_difference()), ..Default::default() },
+        Err(wrong) => proto::VerifyRecordResponse { difference: Some(difference_out(wrong)), ..Default::default() },
     })
 }
 
-/// A record that is what it says.
-struct Verified {
-    read: Read,
-    session: Session,
-    hashes: Vec<EventHash>,
-}
-
-/// What is wrong with a record.
-enum Wrong {
-    Unreadable(record::RecordFault),
-    Differs { difference: record::Difference, line: Option<usize> },
-}
-
-/// Reads a record and replays it, as a session of another id if one is given.
-fn verify_as(document: &str, new_id: Option<String>, cancel: &Cancel) -> Result<Verified, Wrong> {
-    let read = record::read(document).map_err(Wrong::Unreadable)?;
-    let id = new_id.unwrap_or_else(|| read.record.session_id.clone());
-    let verified = record::verify(&read.record, &id, || cancel.is_set());
-    let (session, hashes) = verified.map_err(|difference| Wrong::Differs { line: read.line(difference.event), difference })?;
-    Ok(Verified { read, session, hashes })
-}
-
-impl Wrong {
-    fn refused(&self) -> Refused {
-        match self {
-            Wrong::Unreadable(fault) => invalid_record(fault),
-            Wrong::Differs { difference, line } => differing_record(difference, *line),
-        }
-    }
-
-    fn into_status(self) -> Status {
-        self.refused().into_status()
-    }
-
-    fn into_difference(self) -> proto::RecordDifference {
-        let refusal = Some(self.refused().into_refusal());
-        match self {
-            Wrong::Unreadable(record::RecordFault { line, expected }) => proto::RecordDifference {
-                refusal,
-                event: 0,
-                line: line as u32,
-                expected: expected.into_owned(),
-                found: String::new(),
-            },
-            Wrong::Differs { difference: record::Difference { event, aspect: _, expected, found }, line } => {
-                proto::RecordDifference { refusal, event, line: line.unwrap_or_default() as u32, expected, found }
-            }
+fn difference_out(wrong: Wrong) -> proto::RecordDifference {
+    let refusal = Some(Refused::from(&wrong).into_refusal());
+    match wrong {
+        Wrong::Unreadable(RecordFault { line, expected }) => proto::RecordDifference {
+            refusal,
+            event: 0,
+            line: line as u32,
+            expected: expected.into_owned(),
+            found: String::new(),
+        },
+        Wrong::Differs { difference: Difference { event, aspect: _, expected, found }, line } => {
+            proto::RecordDifference { refusal, event, line: line.unwrap_or_default() as u32, expected, found }
         }
     }
 }

@@ -6,7 +6,7 @@ use super::reason::Reason;
 use crate::game::{IllegalMove, SetUpFault, TextError};
 use crate::service::ServiceError;
 use crate::session::Rejection;
-use crate::session::record::{Difference, MAX_RECORD, RecordFault};
+use crate::session::record::{Difference, MAX_RECORD, RecordFault, Wrong};
 use crate::store::StoreError;
 use std::collections::{BTreeMap, HashMap};
 use std::fmt::Display;
@@ -187,23 +187,35 @@ pub fn record_too_large() -> Refused {
     Refused::new(Reason::RecordTooLarge, Reason::RecordTooLarge.description(), limit)
 }
 
-/// A record that can't be read.
-pub fn invalid_record(fault: &RecordFault) -> Refused {
-    let facts = vec![("line", fault.line.to_string()), ("expected", fault.expected.to_string())];
-    Refused::new(Reason::InvalidRecord, fault, facts)
+impl From<&Wrong> for Refused {
+    fn from(wrong: &Wrong) -> Refused {
+        match wrong {
+            Wrong::Unreadable(fault) => {
+                let fault = RecordFault { line: fault.line, expected: shorten(&fault.expected).into() };
+                let facts = vec![("line", fault.line.to_string()), ("expected", fault.expected.to_string())];
+                Refused::new(Reason::InvalidRecord, fault, facts)
+            }
+            Wrong::Differs { difference: Difference { event, aspect, expected, found }, line } => {
+                let (expected, found) = (shorten(expected), shorten(found));
+                let difference = Difference { event: *event, aspect: *aspect, expected, found };
+                let facts = vec![
+                    ("event", event.to_string()),
+                    ("line", line.unwrap_or_default().to_string()),
+                    ("what", aspect.name().to_owned()),
+                    ("expected", difference.expected.clone()),
+                    ("found", difference.found.clone()),
+                ];
+                Refused::new(Reason::RecordDiffers, difference, facts)
+            }
+        }
+    }
 }
 
-/// A record that is not what follows from it; the line is that of the event, if it is known.
-pub fn differing_record(difference: &Difference, line: Option<usize>) -> Refused {
-    let Difference { event, aspect, expected, found } = difference;
-    let facts = vec![
-        ("event", event.to_string()),
-        ("line", line.unwrap_or_default().to_string()),
-        ("what", aspect.name().to_owned()),
-        ("expected", expected.clone()),
-        ("found", found.clone()),
-    ];
-    Refused::new(Reason::RecordDiffers, difference, facts)
+/// So much of a text as fits into the headers that an error travels in.
+fn shorten(text: &str) -> String {
+    const MOST: usize = 300;
+    let end = text.floor_char_boundary(MOST);
+    if end < text.len() { format!("{}…", &text[..end]) } else { text.to_owned() }
 }
 
 /// So that a handler can pass on what the service says.

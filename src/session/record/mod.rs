@@ -11,7 +11,9 @@ mod writer;
 
 pub use replay::{Aspect, Difference, Replay, verify};
 
-use super::{Event, EventHash, Micros};
+use reader::Text;
+
+use super::{Event, EventHash, Micros, Session};
 use std::borrow::Cow;
 use thiserror::Error;
 
@@ -75,38 +77,82 @@ impl RecordFault {
     }
 }
 
-/// A record that was read.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Read {
-    /// The record.
-    pub record: Record,
-    /// The form that it was in.
-    pub format: Format,
-    /// The line of the first event of a text; the others follow line by line.
-    first_line: Option<usize>,
-}
-
-impl Read {
-    /// The line of an event, by its place from 1, if the record is a text. The event after the last is the line after it.
-    #[must_use]
-    pub fn line(&self, event: u32) -> Option<usize> {
-        self.first_line.map(|line| line + (event as usize).saturating_sub(1))
-    }
-}
-
 /// Reads a record in either form.
 ///
 /// # Errors
 /// Where it went wrong, and what should have stood there.
-pub fn read(document: &str) -> Result<Read, RecordFault> {
+pub fn read(document: &str) -> Result<Record, RecordFault> {
+    match open(document)? {
+        Opened::Json(record) => Ok(record),
+        Opened::Text(Text { record, first_line: _, fault, wrong_result }) => fault.or(wrong_result).map_or(Ok(record), Err),
+    }
+}
+
+enum Opened {
+    Json(Record),
+    Text(Text),
+}
+
+fn open(document: &str) -> Result<Opened, RecordFault> {
     if document.len() > MAX_RECORD {
         return Err(RecordFault::new(1, format!("a record of at most {MAX_RECORD} bytes")));
     }
     if document.trim_start().starts_with('{') {
-        Ok(Read { record: json::read(document)?, format: Format::Json, first_line: None })
+        json::read(document).map(Opened::Json)
     } else {
-        let (record, first_line) = reader::read(document)?;
-        Ok(Read { record, format: Format::Text, first_line: Some(first_line) })
+        reader::read(document).map(Opened::Text)
+    }
+}
+
+/// A record that is what it says.
+#[derive(Debug, Clone)]
+pub struct Checked {
+    /// The record.
+    pub record: Record,
+    /// The session that it makes.
+    pub session: Session,
+    /// The hashes of its events.
+    pub hashes: Vec<EventHash>,
+}
+
+/// What is wrong with a record.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum Wrong {
+    /// It can't be read.
+    #[error(transparent)]
+    Unreadable(#[from] RecordFault),
+    /// It is not what follows from it.
+    #[error("{difference}")]
+    Differs {
+        /// Where and how.
+        difference: Difference,
+        /// The event's line, if the record is a text. That of an event which is missing at the end is the line after the last.
+        line: Option<usize>,
+    },
+}
+
+/// Reads a record and replays it, as a session of another id if one is given. `stop` is asked now and then, and ends it early.
+///
+/// # Errors
+/// The first thing that is wrong with it.
+pub fn check(document: &str, new_id: Option<&str>, stop: impl Fn() -> bool) -> Result<Checked, Wrong> {
+    let (record, first_line, fault, wrong_result) = match open(document)? {
+        Opened::Json(record) => (record, None, None, None),
+        Opened::Text(Text { record, first_line, fault, wrong_result }) => (record, Some(first_line), fault, wrong_result),
+    };
+    let session_id = new_id.unwrap_or(&record.session_id);
+    let line_of = |event: u32| first_line.map(|line| line + (event as usize).saturating_sub(1));
+    let differs = |difference: Difference| Wrong::Differs { line: line_of(difference.event), difference };
+    if let Some(fault) = fault {
+        return Err(match replay::follow(&record, session_id, stop) {
+            Err(difference) if line_of(difference.event) < Some(fault.line) => differs(difference),
+            Ok(_) | Err(_) => fault.into(),
+        });
+    }
+    let (session, hashes) = verify(&record, session_id, stop).map_err(differs)?;
+    match wrong_result {
+        Some(fault) => Err(fault.into()),
+        None => Ok(Checked { record, session, hashes }),
     }
 }
 

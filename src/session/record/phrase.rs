@@ -54,7 +54,7 @@ pub(super) fn read(phrase: &str, origin: Micros) -> Result<Event, &'static str> 
 
 const EVENT: &str = "what happened, as \"S plays 2: POSITION\" or one of the other events";
 const KIND: &str = "draw, takeback, abort, end_match or rematch";
-const RESULT: &str = "a result, as \"S wins 25-23 by majority\" or \"draw 24-24 by agreement\"";
+const RESULT: &str = "a result, as \"S wins 25-23 by no_seeds\" or \"draw 24-24 by agreement\"";
 
 fn read_round(text: &str) -> Result<Event, &'static str> {
     let (round, what) = text.split_once(' ').ok_or(EVENT)?;
@@ -115,7 +115,7 @@ pub(super) fn number(text: &str) -> Result<u32, &'static str> {
     if text.bytes().all(|byte| byte.is_ascii_digit()) { text.parse().map_err(|_| NUMBER) } else { Err(NUMBER) }
 }
 
-/// How a round or a match ended, such as `S wins 25-23 by majority`.
+/// How a round or a match ended, such as `S wins 25-23 by no_seeds`.
 pub(super) fn write_result(result: &MatchResult) -> String {
     let MatchResult { winner, cause, south, north, without_glory } = result;
     let who = winner.map_or_else(|| "draw".to_owned(), |seat| format!("{} wins", seat.letter()));

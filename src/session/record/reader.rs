@@ -7,8 +7,23 @@ use crate::session::chain::{SHORT_DIGITS, is_lower_hex};
 use crate::session::{Created, Event, EventHash, Micros};
 use std::borrow::Cow;
 
-/// The record, and the line of its first event.
-pub(super) fn read(text: &str) -> Result<(Record, usize), RecordFault> {
+/// A text that was read, at least in part.
+pub(super) struct Text {
+    /// What could be read of it.
+    pub record: Record,
+    /// The line of its first event.
+    pub first_line: usize,
+    /// Why the rest could not be read. What was read before may differ from what it should be, and then comes first.
+    pub fault: Option<RecordFault>,
+    /// A result that is not that of the events.
+    pub wrong_result: Option<RecordFault>,
+}
+
+/// Reads a text.
+///
+/// # Errors
+/// When not even its header can be read.
+pub(super) fn read(text: &str) -> Result<Text, RecordFault> {
     let mut lines = Lines::new(text)?;
     let title = format!("Mancala record {FORMAT}");
     lines.expect(|line| line == title, "the title \"Mancala record 1\": is this a record, and of this version?")?;
@@ -19,24 +34,42 @@ pub(super) fn read(text: &str) -> Result<(Record, usize), RecordFault> {
     lines.after("Result: ", "Result: and how the match ended, or *")?;
     lines.expect(str::is_empty, "an empty line before the events")?;
     let first_line = lines.number() + 1;
-    let mut events = Vec::new();
+    let mut record = Record { session_id, events: Vec::new(), head_hash: None };
+    let rest = read_rest(text, &mut lines, created, origin, &mut record);
+    if record.events.is_empty() {
+        return Err(rest.err().unwrap_or_else(|| RecordFault::new(first_line, FIRST)));
+    }
+    let (fault, wrong_result) = match rest {
+        Ok(wrong_result) => (None, wrong_result),
+        Err(fault) => (Some(fault), None),
+    };
+    Ok(Text { record, first_line, fault, wrong_result })
+}
+
+/// Reads the events and what comes after them into the record; gives what is wrong with the result alone.
+fn read_rest(
+    text: &str,
+    lines: &mut Lines<'_>,
+    created: Created,
+    origin: Micros,
+    record: &mut Record,
+) -> Result<Option<RecordFault>, RecordFault> {
     let mut created = Some(created);
     while let Some(line) = lines.next().filter(|line| !line.is_empty()) {
-        events.push(read_event(line, origin, &mut created).map_err(|expected| lines.fault(expected))?);
+        record.events.push(read_event(line, origin, &mut created).map_err(|expected| lines.fault(expected))?);
     }
     if created.is_some() {
-        return Err(RecordFault::new(first_line, "the first event, created"));
+        return Err(lines.fault(FIRST));
     }
     lines.after("Result: ", "Result: and how the match ended, or *")?;
-    let head_hash = match lines.after("Hash: ", HASH)? {
+    record.head_hash = match lines.after("Hash: ", HASH)? {
         "none" => None,
         digits => Some(EventHash::from_hex(digits).ok_or_else(|| lines.fault(HASH))?),
     };
-    let record = Record { session_id, events, head_hash };
-    check_canonical(text, &record)?;
-    Ok((record, first_line))
+    check_canonical(text, record)
 }
 
+const FIRST: &str = "the first event, created, at +0.000000";
 const CREATED: &str = "Created: and a time as 2026-01-31T23:59:59.000001Z";
 const HASH: &str = "Hash: and the 64 digits of the last event's hash, or none";
 
@@ -53,9 +86,12 @@ fn read_event(line: &str, origin: Micros, created: &mut Option<Created>) -> Resu
         Some((what, digits)) => (what, Some(read_short(digits)?)),
         None => (rest, None),
     };
+    if what.contains(" #") {
+        return Err("one # only, before the event's hash");
+    }
     let event = match created.take() {
-        Some(created) if what == "created" => Event::Created(created),
-        Some(_) => return Err("the first event, created"),
+        Some(created) if what == "created" && time == origin => Event::Created(created),
+        Some(_) => return Err(FIRST),
         None => phrase::read(what, origin)?,
     };
     Ok(RecordedEvent { version, time, request_id, event, short_hash })
@@ -69,20 +105,28 @@ pub(super) fn read_short(digits: &str) -> Result<String, &'static str> {
     if fits { Ok(digits.to_owned()) } else { Err("# and the first 16 digits of the event's hash") }
 }
 
-/// Finds the first line that would be written otherwise.
-fn check_canonical(text: &str, record: &Record) -> Result<(), RecordFault> {
+/// Finds the first line that would be written otherwise. A result is no more than a repetition of the events, so that it is no reason
+/// to refuse the record before they are checked: what is wrong with it is given by itself.
+fn check_canonical(text: &str, record: &Record) -> Result<Option<RecordFault>, RecordFault> {
     let canonical = writer::write(record);
-    if canonical == text {
-        return Ok(());
-    }
+    let mut wrong_result = None;
     let mut ours = canonical.split('\n');
     for (number, line) in (1..).zip(text.split('\n')) {
         let expected = ours.next();
-        if expected != Some(line) {
-            return Err(RecordFault::new(number, expected.map_or(Cow::Borrowed("the end of the record"), shown)));
+        if expected == Some(line) {
+            continue;
+        }
+        let fault = RecordFault::new(number, expected.map_or(Cow::Borrowed("the end of the record"), shown));
+        if line.starts_with("Result: ") && expected.is_some_and(|expected| expected.starts_with("Result: ")) {
+            wrong_result.get_or_insert(fault);
+        } else {
+            return Err(fault);
         }
     }
-    Err(RecordFault::new(text.split('\n').count(), "more of the record"))
+    match ours.next() {
+        Some(_) => Err(RecordFault::new(text.split('\n').count(), "more of the record")),
+        None => Ok(wrong_result),
+    }
 }
 
 /// A line as it should be, in quotes.

@@ -1,6 +1,6 @@
 //! Checking a record: every event must be what the rules bring about, at a time that is possible, with the hash that follows.
 
-use super::{MAX_EVENTS, Record, RecordedEvent, phrase};
+use super::{Record, RecordedEvent, phrase};
 use crate::game::SetUp;
 use crate::session::{
     Command, Created, Event, EventHash, MAX_ROUNDS, Micros, Session, check_labels, check_request_id, check_session_id,
@@ -71,6 +71,8 @@ pub struct Replay {
     time: Micros,
     request_id: Option<String>,
     used: HashSet<String>,
+    /// Whether the events bear hashes: all or none.
+    hashed: Option<bool>,
 }
 
 impl Replay {
@@ -85,6 +87,7 @@ impl Replay {
             time: Micros::MIN,
             request_id: None,
             used: HashSet::new(),
+            hashed: None,
         }
     }
 
@@ -130,8 +133,11 @@ impl Replay {
         if let Some(session) = &mut self.session {
             session.seal(self.head);
         }
-        if let Some(short_hash) = short_hash {
-            same(Aspect::Hash, &self.head.short(), short_hash)?;
+        match (short_hash, *self.hashed.get_or_insert(short_hash.is_some())) {
+            (Some(short_hash), true) => same(Aspect::Hash, &self.head.short(), short_hash)?,
+            (None, true) => return Err((Aspect::Hash, self.head.short(), "none".to_owned())),
+            (Some(short_hash), false) => return Err((Aspect::Hash, "none".to_owned(), short_hash.clone())),
+            (None, false) => {}
         }
         Ok(self.head)
     }
@@ -264,42 +270,47 @@ fn start(session_id: &str, event: &Event, time: Micros) -> Result<Session, Diffe
     Ok(session)
 }
 
+/// Replays the events of a record as a session of this id, and gives the replay and their hashes. `stop` is asked now and then, and
+/// ends it early.
+pub(super) fn follow(
+    record: &Record,
+    session_id: &str,
+    stop: impl Fn() -> bool,
+) -> Result<(Replay, Vec<EventHash>), Difference> {
+    if let Err(fault) = check_session_id(&record.session_id) {
+        return Err(Difference {
+            event: 1,
+            aspect: Aspect::SetUp,
+            expected: fault.to_string(),
+            found: record.session_id.clone(),
+        });
+    }
+    let mut replay = Replay::new(session_id.to_owned());
+    let events = record.events.iter().take_while(|_| !stop());
+    let hashes = events.map(|recorded| replay.take_in(recorded)).collect::<Result<_, _>>()?;
+    Ok((replay, hashes))
+}
+
 /// Replays a whole record as a session of this id; `stop` is asked now and then, and ends the replay early. Gives the session and
 /// the hashes of its events.
 ///
 /// # Errors
 /// The first difference.
 pub fn verify(record: &Record, session_id: &str, stop: impl Fn() -> bool) -> Result<(Session, Vec<EventHash>), Difference> {
+    const END: &str = "the end of the record";
+    let (replay, hashes) = follow(record, session_id, stop)?;
     let end = record.events.len() as u32;
-    let differs = |event, aspect, expected: String, found: &str| Difference { event, aspect, expected, found: found.to_owned() };
-    if record.events.len() > MAX_EVENTS {
-        return Err(differs(MAX_EVENTS as u32 + 1, Aspect::Event, "the end of the record".to_owned(), "more events"));
-    }
-    if let Err(fault) = check_session_id(&record.session_id) {
-        return Err(differs(1, Aspect::SetUp, fault.to_string(), &record.session_id));
-    }
-    let mut replay = Replay::new(session_id.to_owned());
-    let mut hashes = Vec::with_capacity(record.events.len());
-    for recorded in &record.events {
-        if stop() {
-            break;
-        }
-        let event = replay.version() + 1;
-        let hash = replay.take_in(recorded)?;
-        match (&recorded.short_hash, record.head_hash) {
-            (None, Some(_)) => return Err(differs(event, Aspect::Hash, hash.short(), "none")),
-            (Some(short), None) => return Err(differs(event, Aspect::Hash, "none, as at the end of the record".to_owned(), short)),
-            _ => hashes.push(hash),
-        }
-    }
-    let Some(session) = replay.session.take() else {
-        return Err(differs(1, Aspect::Event, "created".to_owned(), "the end of the record"));
+    let differs = |event, aspect, expected, found| Err(Difference { event, aspect, expected, found });
+    let Some(session) = replay.session else {
+        return differs(1, Aspect::Event, "created".to_owned(), END.to_owned());
     };
     if let Some(event) = replay.pending.front() {
-        return Err(differs(end + 1, Aspect::Event, phrase::write(event, session.created()), "the end of the record"));
+        return differs(end + 1, Aspect::Event, phrase::write(event, session.created()), END.to_owned());
     }
-    match record.head_hash {
-        Some(hash) if hash != replay.head => Err(differs(end, Aspect::Hash, replay.head.to_string(), &hash.to_string())),
-        _ => Ok((session, hashes)),
+    let expected = (replay.hashed == Some(true)).then_some(replay.head);
+    if record.head_hash != expected {
+        let shown = |hash: Option<EventHash>| hash.map_or_else(|| "none".to_owned(), |hash| hash.to_string());
+        return differs(end, Aspect::Hash, shown(expected), shown(record.head_hash));
     }
+    Ok((session, hashes))
 }
