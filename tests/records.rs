@@ -127,10 +127,22 @@ fn what_is_wrong_is_said() {
         lines[place] = line.to_owned();
         check(&lines.join("\n")).expect_err("it was changed").to_string()
     };
-    assert_eq!(with(0, "Mancala record 2"), "line 1: expected the title \"Mancala record 1\": is this a record, and of this version?");
-    assert_eq!(with(2, "Game: go"), "event 1: its set-up differs: expected a game that can be played, found unknown game");
-    assert_eq!(with(first, "1 +0.000001 created"), format!("line {}: expected the first event, created, at +0.000000", first + 1));
-    assert_eq!(with(first + 1, "2 soon"), format!("line {}: expected a time in seconds since the creation, as +3.000000", first + 2));
+    assert_eq!(
+        with(0, "Mancala record 2"),
+        "line 1: expected the title \"Mancala record 1\": is this a record, and of this version?"
+    );
+    assert_eq!(
+        with(2, "Game: go"),
+        format!("line {}: event 1: its set-up differs: expected a game that can be played, found unknown game", first + 1)
+    );
+    assert_eq!(
+        with(first, "1 +0.000001 created"),
+        format!("line {}: expected the first event, created, at +0.000000", first + 1)
+    );
+    assert_eq!(
+        with(first + 1, "2 soon"),
+        format!("line {}: expected a time in seconds since the creation, as +3.000000", first + 2)
+    );
     assert_eq!(with(first + 1, ""), format!("line {}: expected Result: and how the match ended, or *", first + 3));
     let long = "x".repeat(MAX_LINE + 1);
     assert_eq!(with(first + 1, &long), format!("line {}: expected a line of at most {MAX_LINE} bytes", first + 2));
@@ -251,10 +263,7 @@ enum Tampering {
 }
 
 fn any_tampering() -> impl Strategy<Value = Tampering> {
-    let new = prop_oneof![
-        select("0123456789abcdefSN +-:,#[]./x*^\n".chars().collect::<Vec<_>>()),
-        any::<char>(),
-    ];
+    let new = prop_oneof![select("0123456789abcdefSN +-:,#[]./x*^\n".chars().collect::<Vec<_>>()), any::<char>(),];
     prop_oneof![
         6 => (0.0..1.0, new).prop_map(|(at, new)| Tampering::Character { at, new }),
         1 => (0.0..1.0).prop_map(|at| Tampering::Drop { at }),
@@ -346,6 +355,19 @@ proptest! {
     #[test]
     fn any_text_at_all_is_judged(text in "\\PC{0,200}") {
         prop_assert!(record::read(&text).is_err());
+    }
+}
+
+#[test]
+fn the_example_of_the_description_is_right() {
+    // Its hashes were computed by another program from what the description says.
+    let page = include_str!("../docs/record.md");
+    let example = page.split("```text\n").nth(1).and_then(|rest| rest.split("```").next()).expect("an example");
+    let checked = check(example).unwrap_or_else(|wrong| panic!("{wrong}"));
+    assert_eq!(checked.session.version(), 8);
+    let json = checked.record.write(Format::Json);
+    for line in page.lines().filter(|line| line.starts_with("{\"") && !line.contains("...")) {
+        assert!(json.contains(line), "{line}");
     }
 }
 

@@ -3,9 +3,9 @@
 
 use mancala::service::{Clock, Compute, Sessions};
 use mancala::session::record::MAX_RECORD;
-use mancala::session::{EventHash, Micros};
-use mancala::store::Store;
+use mancala::session::{Command, Event, EventHash, Micros, Session, View};
 use mancala::store::sqlite::{Options, SqliteStore};
+use mancala::store::{Append, Appended, Store};
 use mancala::wire::proto::rules_service_server::RulesService;
 use mancala::wire::proto::session_service_server::SessionService;
 use mancala::wire::proto::{self, RecordFormat};
@@ -63,7 +63,12 @@ impl App {
         self.api.apply_move(Request::new(request)).await.map(tonic::Response::into_inner)
     }
 
-    async fn export(&self, session_id: &str, format: RecordFormat, version: Option<u32>) -> Result<proto::ExportRecordResponse, Status> {
+    async fn export(
+        &self,
+        session_id: &str,
+        format: RecordFormat,
+        version: Option<u32>,
+    ) -> Result<proto::ExportRecordResponse, Status> {
         let request = proto::ExportRecordRequest { session_id: session_id.to_owned(), format: format.into(), version };
         self.api.export_record(Request::new(request)).await.map(tonic::Response::into_inner)
     }
@@ -100,7 +105,12 @@ fn file(folder: &TempDir) -> PathBuf {
 }
 
 fn gore(session_id: &str) -> proto::CreateSessionRequest {
-    proto::CreateSessionRequest { game: "gore".into(), session_id: session_id.into(), request_id: "make-1".into(), ..Default::default() }
+    proto::CreateSessionRequest {
+        game: "gore".into(),
+        session_id: session_id.into(),
+        request_id: "make-1".into(),
+        ..Default::default()
+    }
 }
 
 /// A session of four events.
@@ -222,7 +232,11 @@ async fn what_is_wrong_with_a_record_is_named() {
     let long = " ".repeat(MAX_RECORD + 1);
     for refused in [
         app.import(&long, "game-2", "").await.map(|_| ()).expect_err("too long"),
-        app.rules.verify_record(Request::new(proto::VerifyRecordRequest { record: long })).await.map(|_| ()).expect_err("too long"),
+        app.rules
+            .verify_record(Request::new(proto::VerifyRecordRequest { record: long }))
+            .await
+            .map(|_| ())
+            .expect_err("too long"),
     ] {
         assert_eq!((reason(&refused), fact(&refused, "fields")), ("INVALID_REQUEST".to_owned(), "record".to_owned()));
     }
@@ -330,21 +344,36 @@ async fn a_file_from_before_there_were_hashes_is_read_and_played_on() {
 async fn a_session_that_is_too_long_for_a_record_is_refused() {
     let folder = TempDir::new().expect("a folder");
     let app = App::open(&file(&folder));
-    // Goré with every guard off, to and fro: offers that are declined, which change nothing.
+    // Goré with every guard off: offers that are declined, which change nothing, all in one append.
     let off = proto::Guards { repetition: Some(0), quiet: Some(0), max_plies: Some(0) };
-    let rich = "gore 5,0,0,0/0,0,0,5 19-19 S sow".to_owned();
-    app.create(proto::CreateSessionRequest { guards: Some(off), position: rich, ..gore("game-1") }).await;
-    let mut moves = 0;
-    loop {
-        for mv in ["offer 0", "decline"] {
-            app.play("game-1", mv, "").await.expect("a move");
-            moves += 1;
+    let position = "gore 5,0,0,0/0,0,0,5 19-19 S sow".to_owned();
+    app.create(proto::CreateSessionRequest { guards: Some(off), position, ..gore("game-1") }).await;
+    let stored = app.store.read("game-1", 0, 1).await.expect("a read").expect("the session");
+    let Ok(Event::Created(created)) = Event::from_json(&stored[0].body) else { panic!("{stored:?}") };
+    let mut session = Session::new("game-1".to_owned(), &created, START).expect("it can be played");
+    let mut head = stored[0].hash.expect("a hash");
+    let (mut events, mut hashes) = (Vec::new(), Vec::new());
+    for mv in ["offer 0", "decline", "offer 7", "decline"].into_iter().cycle().take(12_000) {
+        let command = Command::Play { seat: None, mv: mv.parse().expect("a move") };
+        for event in session.decide(&command, START, &mut ()).expect("it is legal") {
+            session.evolve(&event, START, &mut ()).expect("it follows");
+            let body = event.to_json();
+            head = head.then(session.version(), START, None, &body);
+            hashes.push(head);
+            events.push(body);
         }
-        if moves % 1_000 == 0 && app.export("game-1", RecordFormat::Text, None).await.is_err() {
-            break;
-        }
-        assert!(moves < 20_000);
     }
+    let append = Append {
+        session_id: "game-1".to_owned(),
+        expected_version: 1,
+        time: START,
+        request: None,
+        events,
+        hashes,
+        state: session.state(),
+        summary: View::of(&session).to_json(),
+    };
+    assert_eq!(app.store.append(append).await, Ok(Appended::Done));
     let refused = app.export("game-1", RecordFormat::Text, None).await.expect_err("too long");
     assert_eq!((reason(&refused), fact(&refused, "limit_bytes")), ("RECORD_TOO_LARGE".into(), MAX_RECORD.to_string()));
     let earlier = app.export("game-1", RecordFormat::Text, Some(1_001)).await.expect("a record");

@@ -10,6 +10,7 @@ mod perft;
 mod serve;
 mod simulate;
 mod tally;
+mod verify_record;
 
 use clap::{Parser, Subcommand};
 use std::fmt;
@@ -35,6 +36,8 @@ enum Command {
     Perft(perft::Args),
     /// Play random games in bulk and say what came of them
     Simulate(simulate::Args),
+    /// Check a record of a session: exit code 0 if it is right, 1 if not, and then where it first differs
+    VerifyRecord(verify_record::Args),
     /// Load a running server with calls and measure how many it answers and how fast
     Bench(bench::Args),
 }
@@ -67,6 +70,7 @@ pub fn run() -> ExitCode {
         Command::Healthcheck(args) => healthcheck::run(args),
         Command::Perft(args) => perft::run(&args).map_err(Failure::usage),
         Command::Simulate(args) => simulate::run(&args).map_err(Failure::usage),
+        Command::VerifyRecord(args) => verify_record::run(&args),
         Command::Bench(args) => bench::run(args),
     };
     let (code, problem) = match done {

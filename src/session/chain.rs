@@ -48,7 +48,7 @@ impl EventHash {
         EventHash(sha.finalize().into())
     }
 
-    /// Its first [`SHORT_DIGITS`] digits.
+    /// Its first 16 digits.
     #[must_use]
     pub fn short(&self) -> String {
         let mut digits = self.to_string();

@@ -61,8 +61,8 @@ reasons! {
     Internal = "INTERNAL", Internal, [], "The server failed at this call. Its log says why.";
     InvalidMove = "INVALID_MOVE", InvalidArgument, ["at", "expected"], "The text of a move can't be read. The facts say where it went wrong and what should have stood there.";
     InvalidPosition = "INVALID_POSITION", InvalidArgument, ["faults"], "A position can't be read, or is impossible in its game. The facts say all that is wrong with it.";
-    InvalidRequest = "INVALID_REQUEST", InvalidArgument, ["fields"], "The request is malformed. The attached BadRequest names every faulty field and what it must be.";
     InvalidRecord = "INVALID_RECORD", InvalidArgument, ["line", "expected"], "A record can't be read. The facts say where it went wrong and what should have stood there.";
+    InvalidRequest = "INVALID_REQUEST", InvalidArgument, ["fields"], "The request is malformed. The attached BadRequest names every faulty field and what it must be.";
     MalformedMessage = "MALFORMED_MESSAGE", InvalidArgument, [], "The bytes of the request are not the message that this method takes. Use stubs made from this server's proto files.";
     MessageTooLarge = "MESSAGE_TOO_LARGE", ResourceExhausted, [], "The request is larger than the server reads. Send less at a time.";
     MethodUnknown = "METHOD_UNKNOWN", Unimplemented, [], "The server has no such method. Reflection lists those that it has.";

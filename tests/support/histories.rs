@@ -82,7 +82,8 @@ fn any_clock(dice: &mut SeededDice) -> Option<ClockSetting> {
 /// How a random session begins.
 pub fn any_created(game: Game, dice: &mut SeededDice) -> Created {
     let specs = Rules::new(game).option_specs();
-    let chosen: Vec<_> = specs.iter().map(|spec| (spec.name, spec.values[dice.below(spec.values.len() as u64) as usize])).collect();
+    let chosen: Vec<_> =
+        specs.iter().map(|spec| (spec.name, spec.values[dice.below(spec.values.len() as u64) as usize])).collect();
     let rules = Rules::with_options(game, chosen).expect("listed values");
     let labels = [("team", "crème \"brûlée\""), ("a = b", "\\"), ("#", "")].into_iter().take(dice.below(4) as usize);
     Created {

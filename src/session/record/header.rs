@@ -50,7 +50,8 @@ pub(super) fn read<'a>(mut next: impl FnMut(&'static str) -> Option<&'a str>) ->
 
 const OPTIONS: &str = "Options: and all options as NAME=VALUE, or none";
 const GUARDS: &str = "Guards: repetition=NUMBER quiet=NUMBER max_plies=NUMBER";
-const CLOCK: &str = "Clock: none, or \"per_move SECONDS\", \"total SECONDS + SECONDS\" or \"byo_yomi SECONDS + NUMBER x SECONDS\"";
+const CLOCK: &str =
+    "Clock: none, or \"per_move SECONDS\", \"total SECONDS + SECONDS\" or \"byo_yomi SECONDS + NUMBER x SECONDS\"";
 const LABEL: &str = "Label: and key and value, each quoted as in JSON, with \" = \" between them";
 
 fn read_options(text: &str) -> Result<BTreeMap<String, String>, &'static str> {

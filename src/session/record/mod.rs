@@ -122,7 +122,7 @@ pub enum Wrong {
     #[error(transparent)]
     Unreadable(#[from] RecordFault),
     /// It is not what follows from it.
-    #[error("{difference}")]
+    #[error("{}{difference}", .line.map(|line| format!("line {line}: ")).unwrap_or_default())]
     Differs {
         /// Where and how.
         difference: Difference,

@@ -272,11 +272,7 @@ fn start(session_id: &str, event: &Event, time: Micros) -> Result<Session, Diffe
 
 /// Replays the events of a record as a session of this id, and gives the replay and their hashes. `stop` is asked now and then, and
 /// ends it early.
-pub(super) fn follow(
-    record: &Record,
-    session_id: &str,
-    stop: impl Fn() -> bool,
-) -> Result<(Replay, Vec<EventHash>), Difference> {
+pub(super) fn follow(record: &Record, session_id: &str, stop: impl Fn() -> bool) -> Result<(Replay, Vec<EventHash>), Difference> {
     if let Err(fault) = check_session_id(&record.session_id) {
         return Err(Difference {
             event: 1,

@@ -15,7 +15,9 @@ mod writes;
 
 pub use open_error::OpenError;
 
-use super::{Append, Appended, Create, Created, Creation, Delete, Deleted, Head, Health, Import, Query, Store, StoreError, StoredEvent};
+use super::{
+    Append, Appended, Create, Created, Creation, Delete, Deleted, Head, Health, Import, Query, Store, StoreError, StoredEvent,
+};
 use async_trait::async_trait;
 use condition::Condition;
 use pool::Pool;

@@ -1,6 +1,6 @@
 //! Many callers at once, and big writes.
 
-use super::{Subject, append_of, all, append, bodies, create, delete, ids, request};
+use super::{Subject, all, append, append_of, bodies, create, delete, ids, request};
 use mancala::store::{Append, Appended, Create, Created, Health, Query, StoreError};
 use std::collections::BTreeSet;
 use tokio::task::JoinSet;
