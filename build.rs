@@ -28,7 +28,10 @@ mod wire {
         fs::write(out.join("mancala.v1.bin"), compiler.encode_file_descriptor_set())?;
 
         // Ordered maps: the same message is the same bytes, whoever writes it and whenever.
-        tonic_prost_build::configure().btree_map(".").compile_fds(compiler.file_descriptor_set())?;
+        tonic_prost_build::configure()
+            .btree_map(".")
+            .codec_path("crate::wire::codec::MessageCodec")
+            .compile_fds(compiler.file_descriptor_set())?;
         Ok(())
     }
 

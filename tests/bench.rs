@@ -213,7 +213,7 @@ fn flags_that_make_no_sense_are_refused_with_what_is_expected() {
         (&["--duration", "0s"], "more than 0"),
         (&["--duration", "10"], "500ms, 30s"),
         (&["--duration", "25h"], "at most 24h"),
-        (&["--rate", "-1"], "--rate"),
+        (&["--rate=-1"], "0..=1000000"),
         (&["--games", "chess"], "one of ali_guli_mane, ayoayo, gore, hoyito3, kiothi"),
         (&["--games", ""], "one of"),
         (&["--calls", "resign=1"], "apply, legal, get, health"),

@@ -259,6 +259,31 @@ fn check_config_prints_a_file_that_can_be_used() {
 }
 
 #[test]
+fn a_key_is_printed_with_a_configuration_that_takes_it() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let key = |name: &str| mancala(&folder).args(["key", name]).output().expect("the program");
+    let printed = text(&key("ops").stdout);
+    assert_ne!(printed, text(&key("ops").stdout), "every key is another one");
+    assert_eq!(printed.lines().filter(|line| line.starts_with("mop_ops_") && line.len() == 51).count(), 1, "{printed}");
+
+    let lines = |of: &str| printed[printed.find(of).expect("it")..].split("\n\n").next().expect("lines").to_owned();
+    let file = folder.path().join("token.toml");
+    std::fs::write(&file, lines("[auth]")).expect("a file");
+    let by_file = mancala(&folder).args(["check-config", "--config"]).arg(&file).output().expect("the program");
+    let assignments = lines("MANCALA_AUTH__MODE").replace('\n', " ");
+    let by_environment = format!("{assignments} {} check-config", env!("CARGO_BIN_EXE_mancala"));
+    let home = format!("HOME={}", folder.path().display());
+    let by_environment = Command::new("env").args(["-i", &home, "sh", "-c", &by_environment]).output().expect("a shell");
+    assert_eq!((by_file.status.code(), by_environment.status.code()), (Some(0), Some(0)));
+    let auth = |output: &Output| text(&output.stdout).split_once("[auth]").expect("a section").1.to_owned();
+    assert_eq!(auth(&by_file), auth(&by_environment));
+    assert!(auth(&by_file).starts_with("\nmode = \"token\"\noperators = [{ name = \"ops\""), "{}", auth(&by_file));
+
+    let bad = key("No Name");
+    assert_eq!((bad.status.code(), bad.stdout.is_empty()), (Some(2), true));
+}
+
+#[test]
 fn faults_of_the_configuration_and_wrong_usage_exit_with_2() {
     let folder = tempfile::tempdir().expect("a folder");
     for command in ["check-config", "serve"] {

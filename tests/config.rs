@@ -1,7 +1,8 @@
 //! The configuration: which source wins, and that everything that is wrong is said at once.
 #![cfg(feature = "server")]
 
-use mancala::config::{Config, ConfigErrors, LogFormat, Sources};
+use mancala::config::{AuthMode, Config, ConfigErrors, LogFormat, Operator, Sources};
+use mancala::session::SecretHash;
 use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -92,6 +93,15 @@ fn every_setting_is_read_from_the_environment_as_from_a_file() {
     other.server.max_streams = 9;
     other.server.allow_open = true;
     other.store.path = PathBuf::from("/a \"b\"\\c\n\u{7f}é.db");
+    other.auth.mode = AuthMode::Token;
+    other.auth.operators = [("ops", 1), ("night-2", 255)]
+        .map(|(name, byte)| Operator { name: name.to_owned(), key: SecretHash::new([byte; 32]) })
+        .to_vec();
+    other.retention.finished = Duration::from_secs(720 * 3600);
+    other.retention.aborted = Duration::from_secs(90);
+    other.retention.abandoned = Duration::from_secs(87_600 * 3600);
+    other.retention.notice = Duration::ZERO;
+    other.retention.sweep_every = Duration::from_millis(1);
     other.log.filter = "warn,mancala=debug".to_owned();
     other.log.format = LogFormat::Json;
 
@@ -111,7 +121,7 @@ fn every_setting_is_read_from_the_environment_as_from_a_file() {
         }
     }
     environment.push(("MANCALA_STORE__PATH".into(), other.store.path.clone().into()));
-    assert_eq!(environment.len(), 10);
+    assert_eq!(environment.len(), 17);
     assert_eq!(Config::load(&Sources { environment, ..nothing() }), Ok(other));
 }
 
@@ -197,6 +207,58 @@ fn an_address_beyond_the_machine_must_be_allowed_by_name() {
     for address in ["127.0.0.1:1", "127.9.9.9:1", "[::1]:1", "[::ffff:127.0.0.1]:1"] {
         assert!(listen(address, "false").is_ok(), "{address}");
     }
+}
+
+const KEY: &str = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789ABCDEF";
+
+/// What a server is given as operators, in token mode on an address beyond the machine.
+fn operators(operators: &str) -> Result<Config, ConfigErrors> {
+    let environment = variables([
+        ("MANCALA_SERVER__LISTEN", "0.0.0.0:1"),
+        ("MANCALA_AUTH__MODE", "token"),
+        ("MANCALA_AUTH__OPERATORS", operators),
+    ]);
+    Config::load(&Sources { environment, ..nothing() })
+}
+
+#[test]
+fn token_mode_needs_operators_and_may_be_reached_from_anywhere() {
+    let one = format!("{{ name = \"ops\", key_sha256 = \"{KEY}\" }}");
+    let config = operators(&format!("[{one}]")).expect("a configuration");
+    assert_eq!(config.auth.keys().keys().collect::<Vec<_>>(), ["ops"]);
+    let (keys, text) = faults(operators(""));
+    assert_eq!(keys, ["auth.operators"]);
+    assert!(text.contains("token mode needs an operator"), "{text}");
+    let two = |name: &str| operators(&format!("[{one}, {}]", one.replace("ops", name)));
+    assert_eq!(two("night").expect("a configuration").auth.operators.len(), 2);
+    let (keys, text) = faults(two("ops"));
+    assert_eq!(keys, ["auth.operators"]);
+    assert!(text.contains("the same name"), "{text}");
+}
+
+#[test]
+fn operators_that_are_none_are_faults() {
+    let good = format!("{{ name = \"ops\", key_sha256 = \"{KEY}\" }}");
+    let bad = [
+        "ops".to_owned(),
+        good.clone(),
+        format!("[{good}]\nother = 1"),
+        format!("[\"{KEY}\"]"),
+        "[{ name = \"ops\" }]".to_owned(),
+        format!("[{}]", good.replace("ops", "Ops")),
+        format!("[{}]", good.replace("ops", &"o".repeat(33))),
+        format!("[{}]", good.replace(KEY, &KEY[1..])),
+        format!("[{}]", good.replace(" }", ", more = 1 }")),
+    ];
+    for bad in bad {
+        let (keys, text) = faults(operators(&bad));
+        assert_eq!(keys, ["auth.operators"], "{bad}");
+        assert!(text.contains("`mancala key NAME` makes an element"), "{text}");
+    }
+    let mut given = given("[auth]\nmode = 'token'\noperators = 7\n");
+    assert_eq!(faults(Config::load(&given.sources)).0, ["auth.operators"]);
+    given.sources.environment = variables([("MANCALA_AUTH__MODE", "closed"), ("MANCALA_AUTH__OPERATORS", "[]")]);
+    assert_eq!(faults(Config::load(&given.sources)).0, ["auth.mode"]);
 }
 
 #[test]

@@ -26,6 +26,8 @@ fn new_match(game: Game, rounds: u32) -> Session {
         rounds,
         clock: None,
         previous_session_id: None,
+        seats: Vec::new(),
+        spectators: Default::default(),
     };
     Session::new("vectors".to_owned(), &created, 0).expect("the start of a match")
 }

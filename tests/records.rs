@@ -63,14 +63,18 @@ fn both_forms_tell_the_same_and_every_kind_of_event_can_be_told() {
         "answered",
         "created",
         "ended",
+        "expiring",
         "move_played",
         "proposed",
         "rematch_made",
         "resigned",
         "round_ended",
         "round_started",
+        "seat_claimed",
         "taken_back",
         "timed_out",
+        "token_revoked",
+        "token_rotated",
         "withdrawn",
     ];
     assert_eq!(kinds.iter().map(String::as_str).collect::<Vec<_>>(), all);
@@ -248,6 +252,12 @@ fn bodies_that_are_stored_are_written_again_as_they_are() {
         r#"{"type":"taken_back","to_version":3,"position":"p"}"#,
         r#"{"type":"timed_out","seat":"N","deadline":5}"#,
         r#"{"type":"rematch_made","session_id":"game"}"#,
+        r#"{"type":"expiring","at":5}"#,
+        r#"{"type":"token_revoked","seat":"S"}"#,
+        r#"{"type":"token_rotated","seat":"S","token":"00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff"}"#,
+        r#"{"type":"seat_claimed","seat":"N","player":{},"token":"00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff"}"#,
+        r#"{"type":"seat_claimed","seat":"N","player":{"reference":"r","display_name":"n"},"token":"00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff"}"#,
+        r#"{"type":"created","game":"gore","options":{},"guards":{"repetition":3,"quiet":200,"max_plies":2000},"position":"p","labels":{},"seats":[{"seat":"S","player":{"reference":"r"}},{"seat":"N","join_code":"00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff"}],"spectators":{"policy":"public","delay_plies":3}}"#,
     ] {
         assert_eq!(Event::from_json(body).expect(body).to_json(), body);
     }

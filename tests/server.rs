@@ -2,6 +2,7 @@
 #![cfg(feature = "server")]
 
 use mancala::server::{self, Api, ServeError, Settings, Stopped};
+use mancala::wire::access::Access;
 use mancala::wire::proto::rules_service_client::RulesServiceClient;
 use mancala::wire::proto::rules_service_server::{RulesService, RulesServiceServer};
 use mancala::wire::proto::{self, FILE_DESCRIPTOR_SET};
@@ -104,7 +105,7 @@ async fn start(change: impl FnOnce(&mut Settings)) -> Running {
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
     let address = listener.local_addr().expect("an address");
     let service = Scripted::default();
-    let api = Api::new(FILE_DESCRIPTOR_SET).with(RulesServiceServer::new(service.clone()));
+    let api = Api::new(FILE_DESCRIPTOR_SET, Access::open()).with(RulesServiceServer::new(service.clone()));
     let (ready, is_ready) = watch::channel(true);
     let (stop, stopped) = oneshot::channel();
     let shutdown = async { stopped.await.expect("a signal to stop") };

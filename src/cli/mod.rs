@@ -5,6 +5,7 @@ mod check_config;
 mod config_args;
 mod game_args;
 mod healthcheck;
+mod key;
 mod peer;
 mod perft;
 mod serve;
@@ -40,6 +41,8 @@ enum Command {
     VerifyRecord(verify_record::Args),
     /// Load a running server with calls and measure how many it answers and how fast
     Bench(bench::Args),
+    /// Make a key for an operator, and print it and what to put in the configuration of a server in token mode
+    Key(key::Args),
 }
 
 /// Why a command failed; its text is for the person who gave it.
@@ -72,6 +75,7 @@ pub fn run() -> ExitCode {
         Command::Simulate(args) => simulate::run(&args).map_err(Failure::usage),
         Command::VerifyRecord(args) => verify_record::run(&args),
         Command::Bench(args) => bench::run(args),
+        Command::Key(args) => key::run(args),
     };
     let (code, problem) = match done {
         Ok(()) => return ExitCode::SUCCESS,

@@ -2,13 +2,14 @@
 
 use crate::cli::Failure;
 use crate::cli::config_args::ConfigArgs;
-use crate::config::Config;
+use crate::config::{AuthMode, Config};
 use crate::server::signal::StopSignals;
 use crate::server::{self, Api, Stopped};
 use crate::service::{Compute, Sessions, SystemClock};
 use crate::store::sqlite::{Options, SqliteStore};
 use crate::store::{Health, Store};
 use crate::telemetry;
+use crate::wire::access::Access;
 use crate::wire::proto::FILE_DESCRIPTOR_SET;
 use crate::wire::{self, RulesHandlers, SessionHandlers};
 use std::io::{self, ErrorKind, Write};
@@ -51,8 +52,16 @@ async fn serve(config: &Config) -> Result<(), Failure> {
     let address = listener.local_addr().map_err(Failure::run)?;
 
     let sessions = Sessions::new(store.clone(), Arc::new(SystemClock::default()), CACHED_SESSIONS);
+    let sweep = config.retention.retention().map(|retention| {
+        let every = config.retention.sweep_every;
+        tokio::spawn(sessions.clone().keep_swept(retention, every))
+    });
     let compute = Compute::new(config.server.worker_threads());
-    let api = Api::new(FILE_DESCRIPTOR_SET)
+    let access = match config.auth.mode {
+        AuthMode::Open => Access::open(),
+        AuthMode::Token => Access::tokens(config.auth.keys(), sessions.clone()),
+    };
+    let api = Api::new(FILE_DESCRIPTOR_SET, access)
         .with(wire::rules_service(RulesHandlers::new(compute.clone())))
         .with(wire::session_service(SessionHandlers::new(sessions, compute)));
 
@@ -68,6 +77,10 @@ async fn serve(config: &Config) -> Result<(), Failure> {
 
     announce(address, config);
     let served = server::serve(listener, api, config.server.settings(), readiness, stop).await;
+    if let Some(sweep) = sweep {
+        // Wherever this cuts it, the next sweep goes on from there.
+        sweep.abort();
+    }
     let intact = *store.health().borrow() != Health::Broken;
     store.close().await;
     match served.map_err(Failure::run)? {

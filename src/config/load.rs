@@ -3,7 +3,11 @@
 //! The sources are merged as they are, and the settings taken out of the result one by one. What is left over is a
 //! mistyped key. So all faults come to light together, where deriving a deserializer would stop at the first.
 
-use crate::config::{Config, ConfigErrors, Fault, LogConfig, LogFormat, ServerConfig, Sources, StoreConfig, duration};
+use crate::config::auth::operators;
+use crate::config::{
+    AuthConfig, AuthMode, Config, ConfigErrors, Fault, LogConfig, LogFormat, RetentionConfig, ServerConfig, Sources, StoreConfig,
+    duration,
+};
 use config::{File, FileFormat, Map, Source, Value, ValueKind};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -19,8 +23,10 @@ const FILE_VARIABLE: &str = "MANCALA_CONFIG";
 /// What stands between the levels of a key in the environment. Variables without it are not settings: Kubernetes sets
 /// some, such as `MANCALA_PORT`, for every service of that name.
 const LEVEL: &str = "__";
-/// The longest time that any setting may give.
+/// The longest time that a setting of the server itself may give.
 const LONGEST: Duration = Duration::from_secs(3600);
+/// The longest time for which sessions may be kept before they expire: ten years.
+const LONGEST_TERM: Duration = Duration::from_secs(87_600 * 3600);
 
 /// See [`Config::load`].
 pub fn load(sources: &Sources) -> Result<Config, ConfigErrors> {
@@ -31,9 +37,12 @@ pub fn load(sources: &Sources) -> Result<Config, ConfigErrors> {
 
     let path = sources.data_folder.as_ref().map(|folder| folder.join("mancala").join("mancala.db"));
     let defaults = Config::defaults(path.unwrap_or_default());
+    let auth = auth(&mut given, defaults.auth);
     let config = Config {
-        server: server(&mut given, defaults.server),
+        server: server(&mut given, defaults.server, auth.mode),
         store: StoreConfig { path: given.take("store.path", defaults.store.path, "the path of a file", data_file) },
+        auth,
+        retention: retention(&mut given, defaults.retention),
         log: LogConfig {
             filter: given.take("log.filter", defaults.log.filter, "levels such as \"info\" or \"warn,mancala=debug\"", filter),
             format: given.take("log.format", defaults.log.format, "\"human\" or \"json\"", format),
@@ -45,7 +54,18 @@ pub fn load(sources: &Sources) -> Result<Config, ConfigErrors> {
     given.finish(config)
 }
 
-fn server(given: &mut Given, defaults: ServerConfig) -> ServerConfig {
+fn auth(given: &mut Given, defaults: AuthConfig) -> AuthConfig {
+    let mode = given.take("auth.mode", defaults.mode, "\"open\" or \"token\"", AuthMode::parse);
+    let mut faults = Vec::new();
+    let operators = given.take_value("auth.operators").map_or(defaults.operators, |value| operators(value, &mut faults));
+    if mode == AuthMode::Token && operators.is_empty() && faults.is_empty() {
+        faults.push("token mode needs an operator: `mancala key NAME` makes a key and says how to set it".to_owned());
+    }
+    faults.into_iter().for_each(|fault| given.fault("auth.operators", fault));
+    AuthConfig { mode, operators }
+}
+
+fn server(given: &mut Given, defaults: ServerConfig, mode: AuthMode) -> ServerConfig {
     let time = "a time such as \"500ms\" or \"30s\", at most 1h";
     let server = ServerConfig {
         listen: given
@@ -66,15 +86,36 @@ fn server(given: &mut Given, defaults: ServerConfig) -> ServerConfig {
         }),
         allow_open: given.take("server.allow_open", defaults.allow_open, "true or false", |text| text.parse().ok()),
     };
-    if !server.allow_open && !is_loopback(server.listen) {
+    if mode == AuthMode::Open && !server.allow_open && !is_loopback(server.listen) {
         let problem = format!(
             "{} can be reached from other machines, and whoever reaches it may do anything: \
-             listen on 127.0.0.1, or set server.allow_open = true if that is meant",
+             listen on 127.0.0.1, set auth.mode = \"token\", or set server.allow_open = true if that is meant",
             server.listen
         );
         given.fault("server.listen", problem);
     }
     server
+}
+
+fn retention(given: &mut Given, defaults: RetentionConfig) -> RetentionConfig {
+    let term = "a time such as \"24h\", at most 87600h; 0s: for ever";
+    RetentionConfig {
+        finished: given.take("retention.finished", defaults.finished, term, up_to_ten_years),
+        aborted: given.take("retention.aborted", defaults.aborted, term, up_to_ten_years),
+        abandoned: given.take("retention.abandoned", defaults.abandoned, term, up_to_ten_years),
+        notice: given.take(
+            "retention.notice",
+            defaults.notice,
+            "a time such as \"24h\", at most 87600h; 0s: none",
+            up_to_ten_years,
+        ),
+        sweep_every: given.take(
+            "retention.sweep_every",
+            defaults.sweep_every,
+            "a time such as \"30s\" or \"1m\", at most 1h, more than 0",
+            |text| up_to_longest(text).filter(|time| !time.is_zero()),
+        ),
+    }
 }
 
 fn is_loopback(address: SocketAddr) -> bool {
@@ -83,6 +124,10 @@ fn is_loopback(address: SocketAddr) -> bool {
 
 fn up_to_longest(text: &str) -> Option<Duration> {
     duration::parse(text).filter(|time| *time <= LONGEST)
+}
+
+fn up_to_ten_years(text: &str) -> Option<Duration> {
+    duration::parse(text).filter(|time| *time <= LONGEST_TERM)
 }
 
 fn data_file(text: &str) -> Option<PathBuf> {
@@ -156,10 +201,16 @@ impl Given {
         self.values.insert(key, Value::new(Some(&origin.to_owned()), kind));
     }
 
+    /// Takes a setting out as it was given.
+    fn take_value(&mut self, key: &'static str) -> Option<Value> {
+        let value = self.values.remove(key)?;
+        self.origins.extend(value.origin().map(|origin| (key, origin.to_owned())));
+        Some(value)
+    }
+
     /// Takes a setting out: its default if no source gives it, and, with a fault noted, if what is given is not `expected`.
     fn take<T>(&mut self, key: &'static str, default: T, expected: &str, parse: impl Fn(&str) -> Option<T>) -> T {
-        let Some(value) = self.values.remove(key) else { return default };
-        self.origins.extend(value.origin().map(|origin| (key, origin.to_owned())));
+        let Some(value) = self.take_value(key) else { return default };
         let text = value.clone().into_string();
         text.ok().and_then(|text| parse(&text)).unwrap_or_else(|| {
             self.fault(key, format!("{value} given, expected {expected}"));

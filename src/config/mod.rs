@@ -1,14 +1,17 @@
 //! The configuration: its settings, their defaults, and where they are read from.
 
+mod auth;
 pub(crate) mod duration;
 mod fault;
 mod load;
 mod sources;
 
+pub use auth::{AuthConfig, AuthMode, Operator};
 pub use fault::{ConfigErrors, Fault};
 pub use sources::Sources;
 
 use crate::server::Settings;
+use crate::service::Retention;
 use std::fmt;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::num::NonZeroUsize;
@@ -23,6 +26,10 @@ pub struct Config {
     pub server: ServerConfig,
     /// Where sessions are kept.
     pub store: StoreConfig,
+    /// Who may do what.
+    pub auth: AuthConfig,
+    /// How long sessions are kept.
+    pub retention: RetentionConfig,
     /// What is logged.
     pub log: LogConfig,
 }
@@ -42,7 +49,7 @@ pub struct ServerConfig {
     pub drain_timeout: Duration,
     /// Most calls in flight on one connection.
     pub max_streams: u32,
-    /// Whether anyone who reaches an address beyond this machine may do anything.
+    /// Whether in open mode anyone who reaches an address beyond this machine may do anything.
     pub allow_open: bool,
 }
 
@@ -51,6 +58,21 @@ pub struct ServerConfig {
 pub struct StoreConfig {
     /// The data file.
     pub path: PathBuf,
+}
+
+/// How long sessions are kept after their last change; zero: for ever.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RetentionConfig {
+    /// Those that were played to a result.
+    pub finished: Duration,
+    /// Those that ended without one.
+    pub aborted: Duration,
+    /// Those that are still being played.
+    pub abandoned: Duration,
+    /// Time between the event that announces the end and the end.
+    pub notice: Duration,
+    /// How often sessions to expire are looked for.
+    pub sweep_every: Duration,
 }
 
 /// What is logged.
@@ -85,6 +107,14 @@ impl Config {
                 allow_open: false,
             },
             store: StoreConfig { path },
+            auth: AuthConfig { mode: AuthMode::Open, operators: Vec::new() },
+            retention: RetentionConfig {
+                finished: Duration::ZERO,
+                aborted: Duration::ZERO,
+                abandoned: Duration::ZERO,
+                notice: Duration::from_secs(24 * 3600),
+                sweep_every: Duration::from_secs(60),
+            },
             log: LogConfig { filter: "info".to_owned(), format: LogFormat::Human },
         }
     }
@@ -116,6 +146,16 @@ impl ServerConfig {
     }
 }
 
+impl RetentionConfig {
+    /// How long sessions are kept; none if all are kept for ever.
+    pub fn retention(&self) -> Option<Retention> {
+        let term = |time: Duration| Some(time).filter(|time| !time.is_zero());
+        let (finished, aborted, abandoned) = (term(self.finished), term(self.aborted), term(self.abandoned));
+        let any = finished.or(aborted).or(abandoned).is_some();
+        any.then_some(Retention { finished, aborted, abandoned, notice: self.notice })
+    }
+}
+
 impl LogFormat {
     /// Its name in a configuration.
     pub fn name(self) -> &'static str {
@@ -141,6 +181,15 @@ impl fmt::Display for Config {
         let StoreConfig { path } = &self.store;
         writeln!(f, "\n[store]")?;
         writeln!(f, "path = {}", quoted(&path.to_string_lossy()))?;
+
+        write!(f, "\n[auth]\n{}", self.auth)?;
+        let RetentionConfig { finished, aborted, abandoned, notice, sweep_every } = &self.retention;
+        writeln!(f, "\n[retention]")?;
+        writeln!(f, "finished = \"{}\"", duration::format(*finished))?;
+        writeln!(f, "aborted = \"{}\"", duration::format(*aborted))?;
+        writeln!(f, "abandoned = \"{}\"", duration::format(*abandoned))?;
+        writeln!(f, "notice = \"{}\"", duration::format(*notice))?;
+        writeln!(f, "sweep_every = \"{}\"", duration::format(*sweep_every))?;
 
         let LogConfig { filter, format } = &self.log;
         writeln!(f, "\n[log]")?;

@@ -1,5 +1,6 @@
 //! The services that a server offers.
 
+use crate::wire::access::Access;
 use http::{Request, Response};
 use std::convert::Infallible;
 use tonic::body::Body;
@@ -7,19 +8,21 @@ use tonic::codegen::Service;
 use tonic::server::NamedService;
 use tonic::service::Routes;
 
-/// gRPC services, their names and their descriptors, kept together so that health and reflection can't differ from what is
-/// served.
-#[derive(Debug, Clone)]
+/// gRPC services, their names, their descriptors and who may call them, kept together so that health and reflection can't differ
+/// from what is served, and nothing is served that everybody may call by mistake.
+#[derive(Clone)]
 pub struct Api {
     pub(super) routes: Routes,
     pub(super) names: Vec<&'static str>,
     pub(super) descriptors: &'static [u8],
+    pub(super) access: Access,
 }
 
 impl Api {
-    /// No services yet; `descriptors` is the encoded `FileDescriptorSet` that describes those to come.
-    pub fn new(descriptors: &'static [u8]) -> Self {
-        Self { routes: Routes::default(), names: Vec::new(), descriptors }
+    /// No services yet; `descriptors` is the encoded `FileDescriptorSet` that describes those to come, and `access` says
+    /// who may call them.
+    pub fn new(descriptors: &'static [u8], access: Access) -> Self {
+        Self { routes: Routes::default(), names: Vec::new(), descriptors, access }
     }
 
     /// Adds a service: one of the generated `...Server` types.

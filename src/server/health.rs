@@ -21,6 +21,11 @@ pub enum Serving {
 }
 
 impl Serving {
+    /// While the server is not stopping, by whether it is ready.
+    pub fn when(ready: bool) -> Self {
+        if ready { Self::Yes } else { Self::No }
+    }
+
     fn status(self) -> ServingStatus {
         match self {
             Self::Yes => ServingStatus::Serving,

@@ -1,21 +1,25 @@
 //! Sockets, health, reflection, what every call has in common, and a stop that ends.
 
 mod api;
+mod gate;
 mod guard;
 mod health;
 mod log;
 mod reflection;
 pub mod signal;
+mod socket;
 
 pub use api::Api;
 
+use crate::server::gate::GateLayer;
 use crate::server::guard::GuardLayer;
 use crate::server::health::{Health, Serving};
 use crate::server::log::LogLayer;
+use crate::server::socket::Socket;
 use std::convert::Infallible;
 use std::io;
 use std::time::Duration;
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tokio_stream::{Stream, StreamExt};
 use tonic::transport::Server;
@@ -76,6 +80,8 @@ pub async fn serve(
     shutdown: impl Future<Output = ()>,
 ) -> Result<Stopped, ServeError> {
     let (serving, health) = Health::new(&api.names);
+    // Now and not by the first report: a connection may be answered before that.
+    serving.send_replace(Serving::when(*ready.borrow()));
     let routes = reflection::add(api.routes, &api.names, api.descriptors)?.add_service(health);
 
     let mut stopping = serving.subscribe();
@@ -87,6 +93,7 @@ pub async fn serve(
         .max_concurrent_streams(settings.max_streams)
         .layer(LogLayer)
         .layer(GuardLayer::new(settings.request_timeout))
+        .layer(GateLayer::new(api.access))
         .add_routes(routes)
         .serve_with_incoming_shutdown(incoming(listener), stop);
 
@@ -121,7 +128,7 @@ async fn drain(
 /// Reports readiness as it changes, without end.
 async fn report(serving: &watch::Sender<Serving>, mut ready: watch::Receiver<bool>) -> Infallible {
     loop {
-        let now = if *ready.borrow_and_update() { Serving::Yes } else { Serving::No };
+        let now = Serving::when(*ready.borrow_and_update());
         serving.send_if_modified(|state| std::mem::replace(state, now) != now);
         if ready.changed().await.is_err() {
             // Nobody is left to change it.
@@ -131,13 +138,13 @@ async fn report(serving: &watch::Sender<Serving>, mut ready: watch::Receiver<boo
 }
 
 /// Accepted connections.
-fn incoming(listener: TcpListener) -> impl Stream<Item = io::Result<TcpStream>> {
+fn incoming(listener: TcpListener) -> impl Stream<Item = io::Result<Socket>> {
     // Without TCP_NODELAY a reply of more than one segment waits for the peer's delayed acknowledgement, 40 ms.
     TcpIncoming::from(listener).with_nodelay(Some(true)).then(async |accepted| {
         if let Err(error) = &accepted {
             tracing::warn!(%error, "a connection could not be accepted");
             tokio::time::sleep(ACCEPT_BACK_OFF).await;
         }
-        accepted
+        accepted.map(Socket)
     })
 }

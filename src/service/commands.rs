@@ -1,11 +1,12 @@
 //! Changing sessions: replay by request id first, then the version, then the command itself.
 
+use super::create::players;
 use super::error::join;
 use super::live::{Answered, Live, read_event};
 use super::request::{command_digest, digest, request};
 use super::{RequestId, ServiceError, Sessions};
 use crate::game::observer::Step;
-use crate::session::{Command, Event, Micros, Session, View};
+use crate::session::{Command, Credential, Event, Micros, Session, View};
 use crate::store::{self, Append, Appended, Deleted, Request};
 
 /// Which session a command is for, and under what conditions.
@@ -17,6 +18,9 @@ pub struct Target {
     pub expected_version: Option<u32>,
     /// The caller's id of the request.
     pub request_id: RequestId,
+    /// What the caller shows for it. It is checked again when the command's turn comes, so that nothing is done on a token after
+    /// the reply that revoked it.
+    pub credential: Credential,
 }
 
 /// What a command did.
@@ -43,8 +47,8 @@ impl Sessions {
     /// it changes nothing and answers as the first time.
     ///
     /// # Errors
-    /// In this order: [`ServiceError::NotFound`], [`ServiceError::RequestIdReused`], [`ServiceError::StaleVersion`],
-    /// [`ServiceError::Rejected`], the store's.
+    /// In this order: [`ServiceError::NotFound`], [`ServiceError::NotAdmitted`], [`ServiceError::RequestIdReused`],
+    /// [`ServiceError::StaleVersion`], [`ServiceError::Rejected`], the store's.
     pub async fn apply<T: Send + 'static>(
         &self,
         target: Target,
@@ -70,6 +74,9 @@ impl Sessions {
         let mut slot = slot.lock().await;
         for _ in 0..ATTEMPTS {
             let live = self.fill(&target.session_id, &mut slot).await?;
+            if !live.session.seats().accept(&target.credential) {
+                return Err(ServiceError::NotAdmitted);
+            }
             if let Some((request, answered)) =
                 request.as_ref().and_then(|it| live.answered(&it.id).map(|answered| (it, answered)))
             {
@@ -81,17 +88,34 @@ impl Sessions {
             if command != Command::ClaimTimeout
                 && let Some(events) = live.session.timed_out(now)
             {
-                self.commit(&mut slot, &events, None, now).await?;
+                let meant = target.expected_version.unwrap_or(live.session.version());
+                if let Some(live) = self.commit(&mut slot, &events, None, now).await?
+                    && live.session.result().is_none()
+                    && !matches!(command, Command::Seat(_))
+                {
+                    // What was meant for the round that is lost must not happen to the next one.
+                    return Err(ServiceError::StaleVersion { expected: meant, current: live.session.version() });
+                }
                 continue;
             }
-            check_version(&live.session, target.expected_version)?;
             let mut steps = Vec::new();
-            let decided = if want_steps {
-                live.session.decide(&command, now, &mut steps)
-            } else {
-                live.session.decide(&command, now, &mut ())
+            let decided = check_version(&live.session, target.expected_version).and_then(|()| {
+                let decided = if want_steps {
+                    live.session.decide(&command, now, &mut steps)
+                } else {
+                    live.session.decide(&command, now, &mut ())
+                };
+                Ok(decided?)
+            });
+            let events = match decided {
+                Ok(events) => events,
+                Err(refusal) if self.is_current(&live.session).await? => return Err(refusal),
+                // Another server has changed the session, perhaps by this very request.
+                Err(_) => {
+                    *slot = None;
+                    continue;
+                }
             };
-            let events = decided?;
             self.make_rematch(&live.session, &events).await?;
             if let Some(live) = self.commit(&mut slot, &events, request.clone(), now).await? {
                 return Ok(Applied { events, steps, after: look(&live.session), replayed: false });
@@ -100,8 +124,14 @@ impl Sessions {
         Err(ServiceError::Contended)
     }
 
+    /// Whether a session in memory is what the store has.
+    async fn is_current(&self, session: &Session) -> Result<bool, ServiceError> {
+        Ok(self.store.head(session.id()).await?.is_some_and(|head| head.version == session.version()))
+    }
+
     /// The time of what happens to a session now. A clock that is set back must not turn the order of events round.
-    pub(super) fn time_for(&self, session: &Session) -> Micros {
+    #[must_use]
+    pub fn time_for(&self, session: &Session) -> Micros {
         self.clock.now().max(session.updated())
     }
 
@@ -150,6 +180,8 @@ impl Sessions {
             events: bodies,
             hashes,
             state: live.session.state(),
+            players: players(&live.session),
+            expires: live.session.expires(),
             summary: View::of(&live.session).to_json(),
         };
         Ok(self.store.append(append).await?)
@@ -182,7 +214,7 @@ impl Sessions {
         Ok(Applied { events, steps, after: look(&live.session), replayed: true })
     }
 
-    /// Removes a session. Asked again with the same request id it answers as the first time.
+    /// Removes a session, for a trusted caller. Asked again with the same request id it answers as the first time.
     ///
     /// # Errors
     /// [`ServiceError::NotFound`], [`ServiceError::RequestIdReused`], [`ServiceError::StaleVersion`], or the store's.
@@ -191,7 +223,10 @@ impl Sessions {
         join(tokio::spawn(async move { sessions.delete_now(delete).await }).await)?
     }
 
-    async fn delete_now(&self, Target { session_id, expected_version, request_id }: Delete) -> Result<(), ServiceError> {
+    async fn delete_now(
+        &self,
+        Target { session_id, expected_version, request_id, credential: _ }: Delete,
+    ) -> Result<(), ServiceError> {
         let request = request(&request_id, || {
             let version = expected_version.map_or("-".to_owned(), |version| version.to_string());
             digest(&[&"delete", &session_id, &version])

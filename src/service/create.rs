@@ -1,11 +1,14 @@
 //! Making sessions.
 
 use super::error::join;
+use super::live::Live;
 use super::request::{digest, request};
 use super::{RequestId, ServiceError, Sessions};
-use crate::game::{Guards, Position, Rules};
-use crate::session::{ClockSetting, Created as CreatedEvent, Event, Session, View};
-use crate::store::{self, Create, Created, Head, Request};
+use crate::game::{Guards, Position, Rules, Seat};
+use crate::session::{
+    ClockSetting, Created as CreatedEvent, Event, Micros, SeatStart, SecretHash, Session, SpectatorPolicy, Spectators, View,
+};
+use crate::store::{self, Create, Created, Head, Players, Request};
 use std::collections::BTreeMap;
 
 /// A session to make, checked already.
@@ -27,6 +30,10 @@ pub struct NewSession {
     pub clock: Option<ClockSetting>,
     /// The session that this one is the rematch of.
     pub previous_session_id: Option<String>,
+    /// The seats about which something is known.
+    pub seats: Vec<SeatStart>,
+    /// Who else may watch.
+    pub spectators: Spectators,
     /// The caller's id of the request.
     pub request_id: RequestId,
 }
@@ -50,7 +57,31 @@ impl NewSession {
             rounds: self.rounds,
             clock: self.clock,
             previous_session_id: self.previous_session_id.clone(),
+            seats: self.seats.clone(),
+            spectators: self.spectators,
         }
+    }
+
+    /// What is the same in two requests for the same session. Secrets differ every time, so that only which there are counts.
+    pub(super) fn digest(&self) -> [u8; 32] {
+        let blank = |hash: Option<SecretHash>| hash.map(|_| SecretHash::new([0; 32]));
+        let mut created = self.event();
+        for seat in &mut created.seats {
+            (seat.token, seat.join_code) = (blank(seat.token), blank(seat.join_code));
+        }
+        let id = self.session_id.as_deref().unwrap_or_default();
+        digest(&[&"create", &id, &Event::Created(created).to_json()])
+    }
+
+    /// The session as it is to be made now, and what is to be stored of it. The request is not in it yet.
+    pub(super) fn prepare(&self, now: Micros) -> Result<(Session, Create), ServiceError> {
+        let created = self.event();
+        let id = self.session_id.clone().unwrap_or_else(|| uuid::Uuid::now_v7().to_string());
+        let mut session = Session::new(id.clone(), &created, now).map_err(|error| ServiceError::diverged(&id, &error))?;
+        let more = end_at_start(&mut session, now)?;
+        let events = std::iter::once(&Event::Created(created)).chain(&more).map(Event::to_json).collect();
+        let create = Create { head: head(&session), events, request: None };
+        Ok((session, create))
     }
 }
 
@@ -61,28 +92,25 @@ impl Sessions {
     /// [`ServiceError::IdTaken`], [`ServiceError::RequestIdReused`], [`ServiceError::NotFound`] when it was made by the same request
     /// and deleted since, or the store's.
     pub async fn create(&self, new: NewSession) -> Result<Made, ServiceError> {
-        let created = new.event();
-        let id = new.session_id.clone().unwrap_or_else(|| uuid::Uuid::now_v7().to_string());
-        let now = self.clock.now();
-        let first = Event::Created(created.clone());
-        let mut session = Session::new(id.clone(), &created, now).map_err(|error| ServiceError::diverged(&id, &error))?;
-        let more = session.end_at_start();
-        for event in &more {
-            session.evolve(event, now, &mut ()).map_err(|error| ServiceError::diverged(&id, &error))?;
-        }
-        let bodies: Vec<_> = [first].iter().chain(&more).map(Event::to_json).collect();
-        let request =
-            request(&new.request_id, || digest(&[&"create", &new.session_id.as_deref().unwrap_or_default(), &bodies[0]]));
-        let create = Create { head: head(&session), events: bodies, request: request.clone() };
-        if let Some(&hash) = create.hashes().last() {
-            session.seal(hash);
-        }
+        let (mut session, mut create) = new.prepare(self.clock.now())?;
+        let request = request(&new.request_id, || new.digest());
+        create.request.clone_from(&request);
+        seal(&mut session, &create, request.as_ref());
+        let only_made = create.events.len() == 1;
+        // Held until the outcome is known, so that what is kept in it then is not older than what the store has.
+        let slot = self.slots.get(session.id());
+        let mut slot = slot.lock().await;
         // In a task of its own: a caller that goes away must not leave a half-done call behind.
         let store = self.store.clone();
         let outcome = tokio::spawn(async move { store.create(create).await });
         match join(outcome.await)?? {
-            Created::Done => Ok(Made { session, replayed: false }),
-            Created::IdTaken => Err(ServiceError::IdTaken { session_id: id }),
+            Created::Done => {
+                if only_made {
+                    *slot = Some(Live::new(session.clone(), request.as_ref()));
+                }
+                Ok(Made { session, replayed: false })
+            }
+            Created::IdTaken => Err(ServiceError::IdTaken { session_id: session.id().to_owned() }),
             Created::Repeated(creation) => self.made_before(creation, request, None).await,
         }
     }
@@ -101,24 +129,66 @@ impl Sessions {
         if creation.deleted {
             return Err(ServiceError::not_found(&creation.session_id));
         }
-        let events = match events {
-            Some(events) => events,
-            None => 1 + self.load(&creation.session_id, 1).await?.session.end_at_start().len() as u32,
+        let session = match events {
+            Some(events) => self.load(&creation.session_id, events).await?.session,
+            None => self.as_made(&creation.session_id).await?,
         };
-        Ok(Made { session: self.load(&creation.session_id, events).await?.session, replayed: true })
+        Ok(Made { session, replayed: true })
+    }
+
+    /// A session as it was when it was made.
+    pub(super) async fn as_made(&self, session_id: &str) -> Result<Session, ServiceError> {
+        let session = self.load(session_id, 1).await?.session;
+        match session.end_at_start().len() as u32 {
+            0 => Ok(session),
+            more => Ok(self.load(session_id, 1 + more).await?.session),
+        }
     }
 }
 
+/// Gives a session that is made by this request the hash of its last event.
+pub(super) fn seal(session: &mut Session, create: &Create, request: Option<&Request>) {
+    if let Some(&hash) = create.hashes(request).last() {
+        session.seal(hash);
+    }
+}
+
+/// Takes in what follows at once when a session starts in a position that is over.
+fn end_at_start(session: &mut Session, time: Micros) -> Result<Vec<Event>, ServiceError> {
+    let events = session.end_at_start();
+    for event in &events {
+        session.evolve(event, time, &mut ()).map_err(|error| ServiceError::diverged(session.id(), &error))?;
+    }
+    Ok(events)
+}
+
+/// The label that public sessions have in the store: its name is one that callers can't give.
+pub(super) const PUBLIC: &str = "";
+
 /// What the store keeps of a session for lists.
 pub(super) fn head(session: &Session) -> Head {
+    let mut labels = session.labels().clone();
+    if session.spectators().policy == SpectatorPolicy::Public {
+        labels.insert(PUBLIC.to_owned(), String::new());
+    }
     Head {
         session_id: session.id().to_owned(),
         game: session.rules().game().id().to_owned(),
-        labels: session.labels().clone(),
+        labels,
         created: session.created(),
         updated: session.updated(),
         state: session.state(),
         version: session.version(),
+        players: players(session),
+        expires: session.expires(),
         summary: View::of(session).to_json(),
     }
+}
+
+/// Who holds the seats, as far as lists are to find sessions by it.
+pub(super) fn players(session: &Session) -> Players {
+    Seat::BOTH.map(|seat| {
+        let player = session.seats().of(seat).player()?;
+        (!player.reference.is_empty()).then(|| player.reference.clone())
+    })
 }

@@ -33,6 +33,9 @@ pub enum ServiceError {
         /// The id.
         request_id: String,
     },
+    /// What the caller shows for the session is not in force, or no longer.
+    #[error("the token or join code is not in force")]
+    NotAdmitted,
     /// The session has another version than the caller thinks.
     #[error("the session is at version {current}, not {expected}; read it again and decide anew")]
     StaleVersion {
@@ -70,10 +73,15 @@ pub enum ServiceError {
     /// The server is stopping.
     #[error("the server is stopping; try again")]
     Stopping,
+    /// Of a batch, these session ids, each with its place in it from 0, are taken, or were before their sessions were deleted.
+    #[error("session ids of the batch are taken, or were before their sessions were deleted; choose others")]
+    IdsTaken(Vec<(usize, String)>),
 }
 
 impl ServiceError {
-    pub(super) fn not_found(session_id: &str) -> ServiceError {
+    /// There is no session of this id.
+    #[must_use]
+    pub fn not_found(session_id: &str) -> ServiceError {
         ServiceError::NotFound { session_id: session_id.to_owned() }
     }
 

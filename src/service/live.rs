@@ -27,6 +27,13 @@ pub(super) struct Answered {
 }
 
 impl Live {
+    /// Of a session that this request has just made, by an event that has no hash yet.
+    pub(super) fn new(session: Session, request: Option<&Request>) -> Live {
+        let mut live = Live { session, chained: false, requests: HashMap::new() };
+        live.remember(request, 1);
+        live
+    }
+
     /// The answer that a request was given.
     pub(super) fn answered(&self, request_id: &str) -> Option<Answered> {
         self.requests.get(request_id).copied()
@@ -103,20 +110,26 @@ impl Slots {
 pub(super) const PAGE: usize = 1_000;
 
 impl Sessions {
-    /// Looks at a session as it stands.
+    /// Looks at a session as it stands. If the seat to act is out of time, the round ends by that first.
     ///
     /// # Errors
     /// When it is not there or can't be read.
     pub async fn look<T>(&self, session_id: &str, look: impl FnOnce(&Session) -> T) -> Result<T, ServiceError> {
         let slot = self.slots.get(session_id);
+        let mut settled = true;
         loop {
             let mut slot = slot.lock().await;
             let session = &self.fill(session_id, &mut slot).await?.session;
-            if session.timed_out(self.time_for(session)).is_none() {
+            if !settled || session.timed_out(self.time_for(session)).is_none() {
                 return Ok(look(session));
             }
             drop(slot);
-            self.settle_time(session_id).await?;
+            settled = match self.settle_time(session_id).await {
+                Ok(()) => true,
+                // What can't be stored has not happened, and nobody is kept from reading.
+                Err(ServiceError::Store(_)) => false,
+                Err(error) => return Err(error),
+            };
         }
     }
 
@@ -179,8 +192,7 @@ fn append(session_id: &str, live: Option<Live>, stored: &StoredEvent) -> Result<
         (None, Event::Created(created)) => {
             let session = Session::new(session_id.to_owned(), created, stored.time)
                 .map_err(|divergence| ServiceError::diverged(session_id, &divergence))?;
-            let mut live = Live { session, chained: false, requests: HashMap::new() };
-            live.remember(stored.request.as_ref(), 1);
+            let mut live = Live::new(session, stored.request.as_ref());
             live.seal_stored(stored)?;
             return Ok(live);
         }

@@ -1,28 +1,35 @@
 //! Running sessions: commands are decided, stored, and only then answered.
 //!
 //! A reply means that its events are durable. Between a decision and its events' durability nobody else may decide on the same
-//! session, so that every session has a [`slot`](live) with a lock. What a slot holds is only a copy: the store alone
+//! session, so that every session has a slot with a lock. What a slot holds is only a copy: the store alone
 //! says what happened, and an append that finds another version there makes the slot read again.
 
 mod clock;
 mod commands;
 mod compute;
 mod create;
+mod create_all;
 mod error;
 mod live;
 mod reads;
 mod records;
 mod rematch;
 mod request;
+mod retention;
+mod secret;
 
+pub use crate::store::{Filter, Place, Span};
 pub use clock::{Clock, SystemClock};
 pub use commands::{Applied, Delete, Target};
 pub use compute::{Cancel, Compute};
 pub use create::{Made, NewSession};
+pub use create_all::MadeAll;
 pub use error::ServiceError;
-pub use reads::{EventRecord, Events, Listed, Page, Place};
+pub use reads::{EventRecord, Events, Listed, Page, Shown};
 pub use records::{Import, record_of};
 pub use request::RequestId;
+pub use retention::{Retention, Swept};
+pub use secret::{Secret, Token, is_operator_name, read_join_code};
 
 use crate::session::Micros;
 use crate::store::Store;

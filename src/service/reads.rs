@@ -1,12 +1,12 @@
 //! Reading sessions: as they were, event by event, and in lists.
 
+use super::create::PUBLIC;
 use super::live::{check_link, read_event};
 use super::{ServiceError, Sessions};
 use crate::game::Position;
 use crate::game::observer::Step;
-use crate::session::{Event, EventHash, Micros, Session, State, View};
-use crate::store::{Head, Query, StoredEvent};
-use std::collections::BTreeMap;
+use crate::session::{Event, EventHash, Micros, Session, View};
+use crate::store::{Filter, Head, HeadPage, Place, Query, StoredEvent};
 
 /// A stored event.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -37,33 +37,23 @@ pub struct Events {
 /// Which sessions to list.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Page {
-    /// Of this game only.
-    pub game: Option<String>,
-    /// In this state only.
-    pub state: Option<State>,
-    /// With all of these labels only.
-    pub labels: BTreeMap<String, String>,
+    /// Those that are like this.
+    pub filter: Filter,
     /// Only those after this place.
     pub after: Option<Place>,
     /// At most so many.
     pub limit: usize,
 }
 
-/// A place in the order of sessions, newest first.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Place {
-    /// When the session there was made.
-    pub created: Micros,
-    /// Its id.
-    pub session_id: String,
-}
+/// What the store knows of a session, what it shows, and its position.
+pub type Shown = (Head, View, Position);
 
 /// Sessions of a list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Listed {
-    /// What the store knows of them, what they show, and their positions.
-    pub sessions: Vec<(Head, View, Position)>,
-    /// The place of the last one, if more may follow.
+    /// Newest first.
+    pub sessions: Vec<Shown>,
+    /// Where to go on after, if more may follow, which they may after a short page too.
     pub next: Option<Place>,
 }
 
@@ -83,8 +73,15 @@ impl Sessions {
     /// # Errors
     /// [`ServiceError::NotFound`], [`ServiceError::VersionAhead`], or the store's.
     pub async fn events(&self, session_id: &str, after: u32, limit: usize, want_steps: bool) -> Result<Events, ServiceError> {
+        if self.time_is_out(&self.head(session_id).await?) {
+            match self.settle_time(session_id).await {
+                // What can't be replayed, or not be stored at present, can be read all the same.
+                Ok(()) | Err(ServiceError::Damaged { .. } | ServiceError::Store(_)) => {}
+                Err(error) => return Err(error),
+            }
+        }
         let (stored, hashes) = self.chained(session_id, after, limit).await?;
-        let version = self.store.head(session_id).await?.ok_or_else(|| ServiceError::not_found(session_id))?.version;
+        let version = self.head(session_id).await?.version;
         if after > version {
             return Err(ServiceError::VersionAhead { asked: after, current: version });
         }
@@ -130,31 +127,50 @@ impl Sessions {
         Ok((stored, hashes))
     }
 
-    /// A page of sessions, newest first.
+    async fn head(&self, session_id: &str) -> Result<Head, ServiceError> {
+        self.store.head(session_id).await?.ok_or_else(|| ServiceError::not_found(session_id))
+    }
+
+    /// Whether the seat to act is out of time, by what the store keeps of a session for lists. If that can't be read it says nothing.
+    fn time_is_out(&self, head: &Head) -> bool {
+        let clock = View::from_json(&head.summary).ok().and_then(|view| view.clock);
+        let deadline = clock.and_then(|clock| clock.deadline);
+        deadline.is_some_and(|deadline| deadline < self.now().max(head.updated))
+    }
+
+    /// A page of sessions as they are stored, newest first.
     ///
     /// # Errors
     /// The store's.
     pub async fn list(&self, page: Page) -> Result<Listed, ServiceError> {
-        let limit = page.limit;
-        let query = Query {
-            game: page.game,
-            state: page.state,
-            labels: page.labels,
-            after: page.after.map(|place| (place.created, place.session_id)),
-            // One more, to know whether another page follows.
-            limit: limit + 1,
-        };
-        let mut heads = self.store.list(query).await?;
-        let more = heads.len() > limit;
-        heads.truncate(limit);
-        let last = heads.last().map(|head| Place { created: head.created, session_id: head.session_id.clone() });
-        let sessions = heads.into_iter().map(|head| {
-            let view = View::from_json(&head.summary).map_err(|why| ServiceError::damaged(&head.session_id, why))?;
-            let position = view.read_position(&head.game).map_err(|why| ServiceError::damaged(&head.session_id, why))?;
-            Ok((head, view, position))
-        });
-        Ok(Listed { sessions: sessions.collect::<Result<_, ServiceError>>()?, next: last.filter(|_| more) })
+        let Page { filter, after, limit } = page;
+        let HeadPage { heads, next } = self.store.list(Query { filter, after, limit }).await?;
+        Ok(Listed { sessions: heads.into_iter().map(shown).collect::<Result<_, _>>()?, next })
     }
+
+    /// Sessions as they are stored, each for itself: it may not be there, or what is stored of it may make no sense.
+    ///
+    /// # Errors
+    /// The store's.
+    pub async fn get_all(&self, session_ids: &[String]) -> Result<Vec<Result<Shown, ServiceError>>, ServiceError> {
+        let heads = self.store.heads(session_ids.to_vec()).await?;
+        let found = session_ids.iter().zip(heads);
+        Ok(found.map(|(id, head)| shown(head.ok_or_else(|| ServiceError::not_found(id))?)).collect())
+    }
+}
+
+impl Page {
+    /// Leaves only those sessions that everybody may find.
+    pub fn only_public(&mut self) {
+        self.filter.labels.insert(PUBLIC.to_owned(), String::new());
+    }
+}
+
+fn shown(mut head: Head) -> Result<Shown, ServiceError> {
+    head.labels.remove(PUBLIC);
+    let view = View::from_json(&head.summary).map_err(|why| ServiceError::damaged(&head.session_id, why))?;
+    let position = view.read_position(&head.game).map_err(|why| ServiceError::damaged(&head.session_id, why))?;
+    Ok((head, view, position))
 }
 
 /// Takes an event in on a session that is replayed for its steps.

@@ -22,13 +22,19 @@ impl Sessions {
             rounds: old.rounds(),
             clock: old.clock().map(|clock| *clock.setting()),
             previous_session_id: Some(old.id().to_owned()),
+            seats: old.seats().swapped(),
+            spectators: old.spectators(),
             request_id: None,
         };
         match Box::pin(self.create(new)).await {
             Ok(_) => Ok(()),
             Err(ServiceError::IdTaken { session_id }) => {
-                let there = self.load(&session_id, 1).await?.session;
-                let ours = there.previous_session_id() == Some(old.id());
+                let ours = match self.load(&session_id, 1).await {
+                    Ok(there) => there.session.previous_session_id() == Some(old.id()),
+                    // It was made, and deleted before anybody was told of it.
+                    Err(ServiceError::NotFound { .. }) => false,
+                    Err(error) => return Err(error),
+                };
                 if ours { Ok(()) } else { Err(ServiceError::IdTaken { session_id }) }
             }
             Err(error) => Err(error),

@@ -1,7 +1,7 @@
 //! Repeated requests: how they are recognised.
 
 use crate::game::Seat;
-use crate::session::Command;
+use crate::session::{Claimant, Command, Player, SeatCommand};
 use crate::store::Request;
 use sha2::{Digest, Sha256};
 use std::fmt::Display;
@@ -37,5 +37,18 @@ pub(super) fn command_digest(command: &Command, expected_version: Option<u32>) -
         Command::Answer { seat, kind, accept } => digest(&[&"answer", &by(seat), &kind.name(), accept, &version]),
         Command::Withdraw { seat, kind } => digest(&[&"withdraw", &by(seat), &kind.name(), &version]),
         Command::ClaimTimeout => digest(&[&"claim_timeout", &version]),
+        Command::Seat(command) => seat_digest(command, &version),
+    }
+}
+
+/// Without the new token, which is another one every time.
+fn seat_digest(command: &SeatCommand, version: &str) -> [u8; 32] {
+    match command {
+        SeatCommand::Claim { by, player: Player { reference, display_name }, token: _ } => match by {
+            Claimant::Trusted(seat) => digest(&[&"claim", seat, reference, display_name, &version]),
+            Claimant::JoinCode(code) => digest(&[&"claim by code", code, reference, display_name, &version]),
+        },
+        SeatCommand::Rotate { seat, token: _ } => digest(&[&"rotate", seat, &version]),
+        SeatCommand::Revoke { seat } => digest(&[&"revoke", seat, &version]),
     }
 }

@@ -142,24 +142,26 @@ impl Clock {
 
     /// A seat has decided; the next decision falls due now.
     pub fn press(&mut self, seat: Seat, now: Micros) {
-        if self.moved[seat] {
-            let left = self.after_use(seat, now);
-            self.remaining[seat] = match self.setting {
-                ClockSetting::PerMove { limit } => Remaining { main: limit, periods: 0 },
-                ClockSetting::Total { increment, .. } => Remaining { main: left.main + increment, periods: 0 },
-                ClockSetting::ByoYomi { .. } => left,
-            };
+        let ran = self.moved[seat];
+        self.stop(seat, now);
+        if let (ClockSetting::Total { increment, .. }, true) = (self.setting, ran) {
+            self.remaining[seat].main += increment;
         }
         self.moved[seat] = true;
-        self.since = now;
     }
 
-    /// Moves are taken back. Nobody gets time back: what was used stays used, and the decision falls due now.
-    pub fn take_back(&mut self, to_act: Seat, now: Micros) {
-        if self.moved[to_act] {
-            self.remaining[to_act] = match self.setting {
-                ClockSetting::PerMove { limit } => Remaining { main: limit, periods: 0 },
-                ClockSetting::Total { .. } | ClockSetting::ByoYomi { .. } => self.remaining[to_act],
+    /// Moves are taken back while a seat had to act. Nobody gets time back: what was used stays used, also by the decision that was
+    /// not made, and the next one falls due now.
+    pub fn take_back(&mut self, acting: Seat, now: Micros) {
+        self.stop(acting, now);
+    }
+
+    /// Takes from a seat what it has used since its decision fell due; the next one falls due now.
+    fn stop(&mut self, seat: Seat, now: Micros) {
+        if self.moved[seat] {
+            self.remaining[seat] = match self.setting {
+                ClockSetting::PerMove { .. } => self.setting.full(),
+                ClockSetting::Total { .. } | ClockSetting::ByoYomi { .. } => self.after_use(seat, now),
             };
         }
         self.since = now;
@@ -217,6 +219,16 @@ mod tests {
         clock.press(Seat::South, 14 * SECOND + 6 * SECOND);
         assert_eq!(clock.remaining(Seat::South), Remaining { main: 0, periods: 2 });
         assert_eq!(clock.deadline(Seat::South), Some(30 * SECOND));
+    }
+
+    #[test]
+    fn a_takeback_gives_no_time_back() {
+        let mut clock = clock(ClockSetting::Total { main: 60 * SECOND, increment: 2 * SECOND });
+        clock.press(Seat::South, 0);
+        clock.press(Seat::North, 0);
+        clock.take_back(Seat::South, 50 * SECOND);
+        assert_eq!(clock.remaining(Seat::South).main, 10 * SECOND, "the 50 that South had thought");
+        assert_eq!(clock.deadline(Seat::North), Some(110 * SECOND));
     }
 
     #[test]

@@ -1,11 +1,11 @@
 //! Commands, and what they bring about.
 
-use super::{Event, MatchResult, Micros, ProposalKind, Rejection, Session};
+use super::{Event, MatchResult, Micros, ProposalKind, Rejection, SeatCommand, Session};
 use crate::game::observer::Observer;
 use crate::game::{Move, Seat};
 
 /// Something that somebody wants to happen to a session.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Command {
     /// Play a move.
     Play {
@@ -48,18 +48,21 @@ pub enum Command {
     },
     /// Claim that the seat to act has used up its time.
     ClaimTimeout,
+    /// Change who holds a seat.
+    Seat(SeatCommand),
 }
 
 impl Session {
     /// The events that a command brings about; `observer` sees the steps of its move, if it is one.
     ///
     /// # Errors
-    /// Why it is refused: first because the session has ended, then the turn, then the rules.
+    /// Why it is refused: first because the session has ended (seats change even then), then the turn, then the rules.
     pub fn decide(&self, command: &Command, now: Micros, observer: &mut impl Observer) -> Result<Vec<Event>, Rejection> {
         match *command {
             Command::Propose { seat, kind, to_version } => return self.propose(seat, kind, to_version),
             Command::Answer { seat, kind, accept } => return self.answer(seat, kind, accept),
             Command::Withdraw { seat, kind } => return self.withdraw(seat, kind),
+            Command::Seat(ref command) => return Ok(vec![self.decide_seat(command)?]),
             Command::Play { .. } | Command::Resign { .. } | Command::ClaimTimeout => {}
         }
         if let Some(result) = self.result() {
@@ -70,7 +73,7 @@ impl Session {
             Command::Play { seat: Some(seat), .. } if seat != to_act => Err(Rejection::NotYourTurn { seat, to_act }),
             Command::Play { mv, .. } => self.play(mv, observer),
             Command::Resign { seat, whole_match } => Ok(self.resign(seat.unwrap_or(to_act), whole_match)),
-            Command::ClaimTimeout | Command::Propose { .. } | Command::Answer { .. } | Command::Withdraw { .. } => {
+            _ => {
                 let deadline = self.deadline();
                 self.timed_out(now).ok_or(Rejection::TimeNotOut { to_act, deadline })
             }
@@ -96,7 +99,7 @@ impl Session {
         let result = MatchResult::conceded(self.position(), seat, super::Cause::Resignation);
         let mut events = vec![Event::Resigned { seat, whole_match }];
         if whole_match {
-            events.extend(self.after_last_round(result, |points| MatchResult { winner: Some(seat.other()), ..points }));
+            events.extend(self.after_last_round(result));
         } else {
             events.extend(self.after_round(self.position(), result));
         }

@@ -1,6 +1,6 @@
 //! Events, and the JSON that they are stored as.
 
-use super::{ClockSetting, MatchResult, Micros, ProposalKind};
+use super::{ClockSetting, MatchResult, Micros, Player, ProposalKind, SeatStart, SecretHash, Spectators};
 use crate::game::{Guards, Move, Seat};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -104,6 +104,35 @@ pub enum Event {
         /// The new session.
         session_id: String,
     },
+    /// A player took a seat.
+    SeatClaimed {
+        /// Which.
+        #[serde(with = "seat")]
+        seat: Seat,
+        /// Who.
+        player: Player,
+        /// The player's token.
+        token: SecretHash,
+    },
+    /// A seat's token was replaced.
+    TokenRotated {
+        /// Which seat's.
+        #[serde(with = "seat")]
+        seat: Seat,
+        /// The new one.
+        token: SecretHash,
+    },
+    /// A seat's token and join code were made void.
+    TokenRevoked {
+        /// Which seat's.
+        #[serde(with = "seat")]
+        seat: Seat,
+    },
+    /// The session is to be deleted, unless something else happens to it before.
+    Expiring {
+        /// When.
+        at: Micros,
+    },
 }
 
 /// How a session was set up.
@@ -129,6 +158,12 @@ pub struct Created {
     /// The session that this one is the rematch of.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub previous_session_id: Option<String>,
+    /// The seats about which something is known.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub seats: Vec<SeatStart>,
+    /// Who else may watch.
+    #[serde(default, skip_serializing_if = "Spectators::is_default")]
+    pub spectators: Spectators,
 }
 
 const fn one() -> u32 {
@@ -189,13 +224,17 @@ impl Event {
             | Event::Proposed { seat, .. }
             | Event::Answered { seat, .. }
             | Event::Withdrawn { seat, .. }
-            | Event::TimedOut { seat, .. } => Some(*seat),
+            | Event::TimedOut { seat, .. }
+            | Event::SeatClaimed { seat, .. } => Some(*seat),
             Event::Created(_)
             | Event::RoundEnded { .. }
             | Event::Ended { .. }
             | Event::RoundStarted { .. }
             | Event::TakenBack { .. }
-            | Event::RematchMade { .. } => None,
+            | Event::RematchMade { .. }
+            | Event::TokenRotated { .. }
+            | Event::TokenRevoked { .. }
+            | Event::Expiring { .. } => None,
         }
     }
 }

@@ -15,6 +15,8 @@ impl Session {
         self.take_in(event, version, time, observer).map_err(|why| Divergence { version, why })?;
         self.version = version;
         self.updated = time;
+        // Whatever else happens to a session that was to expire keeps it.
+        self.expires = if let Event::Expiring { at } = event { Some(*at) } else { None };
         Ok(())
     }
 
@@ -28,6 +30,9 @@ impl Session {
                 require(ply.captured == *captured && ply.endless == *endless, "a move that does something else")?;
                 require(self.position().to_string() == *position, "a move that leads elsewhere")?;
                 self.move_versions.push(version);
+                if self.spectators.delay_plies > 0 {
+                    self.ply_versions.push(version);
+                }
                 self.proposals.move_on();
                 if let Some(clock) = &mut self.clock {
                     clock.press(*seat, time);
@@ -70,19 +75,23 @@ impl Session {
             }
             Event::TakenBack { to_version, position } => {
                 let plies = self.plies_at(*to_version).ok_or("a takeback to a version that is no move")?;
+                let acting = self.position().to_act();
                 self.record.take_back_to(plies);
                 self.move_versions.truncate(plies);
                 require(self.position().to_string() == *position, "a takeback that leads elsewhere")?;
                 self.proposals.move_on();
-                let to_act = self.position().to_act();
                 if let Some(clock) = &mut self.clock {
-                    clock.take_back(to_act, time);
+                    clock.take_back(acting, time);
                 }
+            }
+            Event::SeatClaimed { .. } | Event::TokenRotated { .. } | Event::TokenRevoked { .. } => {
+                require(self.seats.evolve(event), "a change of a seat that can't be")?;
             }
             Event::RematchMade { session_id } => {
                 require(self.result.is_some(), "a rematch before the end")?;
                 self.next_session_id = Some(session_id.clone());
             }
+            Event::Expiring { .. } => {}
         }
         Ok(())
     }

@@ -1,7 +1,7 @@
 //! The session as its events have made it.
 
 use super::evolve::{read_position, read_rules};
-use super::{Cause, Clock, Created, EventHash, MatchResult, Micros, Proposals, State};
+use super::{Cause, Clock, Created, EventHash, MatchResult, Micros, Proposals, Seats, Spectators, State};
 use crate::game::{BySeat, Guards, Position, Record, Rules, Seat};
 use std::collections::BTreeMap;
 use thiserror::Error;
@@ -33,6 +33,11 @@ pub struct Session {
     pub(super) proposals: Proposals,
     previous_session_id: Option<String>,
     pub(super) next_session_id: Option<String>,
+    pub(super) seats: Seats,
+    pub(super) spectators: Spectators,
+    /// The versions of all plies of all rounds; kept only where spectators see them late.
+    pub(super) ply_versions: Vec<u32>,
+    pub(super) expires: Option<Micros>,
     head_hash: EventHash,
 }
 
@@ -74,6 +79,10 @@ impl Session {
             proposals: Proposals::default(),
             previous_session_id: created.previous_session_id.clone(),
             next_session_id: None,
+            seats: Seats::new(&created.seats),
+            spectators: created.spectators,
+            ply_versions: Vec::new(),
+            expires: None,
             head_hash: EventHash::START,
         })
     }
@@ -199,6 +208,12 @@ impl Session {
         self.next_session_id.as_deref()
     }
 
+    /// When it is to be deleted, if that has been announced.
+    #[must_use]
+    pub const fn expires(&self) -> Option<Micros> {
+        self.expires
+    }
+
     /// The hash of its last event, as far as it has been [sealed](Session::seal).
     #[must_use]
     pub const fn head_hash(&self) -> EventHash {
@@ -214,6 +229,23 @@ impl Session {
     #[must_use]
     pub const fn labels(&self) -> &BTreeMap<String, String> {
         &self.labels
+    }
+
+    /// Who holds its seats.
+    #[must_use]
+    pub const fn seats(&self) -> &Seats {
+        &self.seats
+    }
+
+    /// Who else may watch it.
+    #[must_use]
+    pub const fn spectators(&self) -> Spectators {
+        self.spectators
+    }
+
+    /// The versions of its plies, if spectators see them late.
+    pub(super) fn ply_versions(&self) -> &[u32] {
+        &self.ply_versions
     }
 
     /// When it was made.

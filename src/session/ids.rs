@@ -1,5 +1,6 @@
 //! What ids and labels may look like.
 
+use super::text::{PLAIN, is_plain};
 use std::collections::BTreeMap;
 use thiserror::Error;
 
@@ -42,20 +43,20 @@ pub enum LabelFault {
     /// Too many.
     #[error("at most {MAX_LABELS} labels, not {0}")]
     TooMany(usize),
-    /// A key is empty, too long or has control characters.
-    #[error("the key of a label is 1 to {MAX_LABEL_BYTES} bytes of text without control characters")]
+    /// A key is empty, too long or not plain.
+    #[error("the key of a label is 1 to {MAX_LABEL_BYTES} bytes of text {PLAIN}")]
     Key,
-    /// A value is too long or has control characters.
-    #[error("the value of a label is at most {MAX_LABEL_BYTES} bytes of text without control characters")]
+    /// A value is too long or not plain.
+    #[error("the value of a label is at most {MAX_LABEL_BYTES} bytes of text {PLAIN}")]
     Value,
 }
 
-/// Checks labels: at most [`MAX_LABELS`], keys and values at most 63 bytes, no control characters.
+/// Checks labels: at most [`MAX_LABELS`], keys and values at most 63 bytes of plain text.
 ///
 /// # Errors
 /// Everything that is wrong with them.
 pub fn check_labels(labels: &BTreeMap<String, String>) -> Result<(), Vec<LabelFault>> {
-    let plain = |text: &str| text.len() <= MAX_LABEL_BYTES && !text.chars().any(is_unsafe);
+    let plain = |text: &str| text.len() <= MAX_LABEL_BYTES && is_plain(text);
     let mut faults = Vec::new();
     if labels.len() > MAX_LABELS {
         faults.push(LabelFault::TooMany(labels.len()));
@@ -67,12 +68,6 @@ pub fn check_labels(labels: &BTreeMap<String, String>) -> Result<(), Vec<LabelFa
         faults.push(LabelFault::Value);
     }
     if faults.is_empty() { Ok(()) } else { Err(faults) }
-}
-
-/// Control characters, and those that change the direction or the lines of the text around them.
-fn is_unsafe(c: char) -> bool {
-    c.is_control()
-        || matches!(c, '\u{061C}' | '\u{200B}'..='\u{200F}' | '\u{2028}'..='\u{202E}' | '\u{2060}'..='\u{206F}' | '\u{FEFF}')
 }
 
 #[cfg(test)]

@@ -16,6 +16,10 @@ pub mod record;
 mod rejection;
 mod result;
 mod rounds;
+mod seats;
+mod secret_hash;
+mod spectators;
+mod text;
 mod view;
 
 pub use agreement::{Proposal, ProposalKind, Proposals};
@@ -27,7 +31,10 @@ pub use fold::{Divergence, MAX_ROUNDS, Session};
 pub use ids::{IdFault, LabelFault, MAX_LABELS, check_labels, check_request_id, check_session_id};
 pub use rejection::Rejection;
 pub use result::{Cause, MatchResult};
-pub use view::{ClockView, View};
+pub use seats::{Claimant, Credential, Held, MAX_NAME_BYTES, NameFault, Player, SeatCommand, SeatStart, Seats, check_name};
+pub use secret_hash::SecretHash;
+pub use spectators::{MAX_DELAY_PLIES, SpectatorPolicy, Spectators};
+pub use view::{ClockView, SeatView, View};
 
 /// Microseconds since 1970-01-01 00:00 UTC.
 pub type Micros = i64;

@@ -67,7 +67,9 @@ impl Session {
                 vec![Event::TakenBack { to_version, position: record.position().to_string() }]
             }
             ProposalKind::Abort => {
-                vec![Event::Ended { result: MatchResult { winner: None, ..self.standing(Cause::Abort) } }]
+                let single = MatchResult { cause: Cause::Abort, ..MatchResult::agreed_draw(self.position()) };
+                let result = if self.rounds() == 1 { single } else { self.standing(Cause::Abort) };
+                vec![Event::Ended { result: MatchResult { winner: None, ..result } }]
             }
             ProposalKind::EndMatch => vec![Event::Ended { result: self.standing(Cause::Agreement) }],
             ProposalKind::Rematch => vec![Event::RematchMade { session_id: self.rematch_id() }],

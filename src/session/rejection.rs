@@ -24,6 +24,27 @@ pub enum Rejection {
     /// The rules don't allow the move.
     #[error(transparent)]
     Illegal(#[from] IllegalMove),
+    /// The seat is claimed already.
+    #[error("{seat} is taken; revoke its token first to give it to another")]
+    SeatTaken {
+        /// The seat.
+        seat: Seat,
+    },
+    /// Nobody holds the seat.
+    #[error("{seat} is not claimed yet; claim it")]
+    SeatUnclaimed {
+        /// The seat.
+        seat: Seat,
+    },
+    /// The seat has neither token nor join code.
+    #[error("{seat} has no token or join code to revoke")]
+    NothingToRevoke {
+        /// The seat.
+        seat: Seat,
+    },
+    /// No seat has this join code.
+    #[error("no seat has this join code")]
+    JoinCodeUnknown,
     /// No seat has used up its time.
     #[error("{to_act} still has time")]
     TimeNotOut {

@@ -17,31 +17,30 @@ impl Session {
         let ended = Event::RoundEnded { round: self.round(), result };
         let follows = match next {
             Some((round, Next::Round(start))) => Event::RoundStarted { round, position: start.to_string() },
-            Some((_, Next::CannotFill(poor))) => {
-                let held = MatchResult { winner: Some(poor.other()), ..self.held(end, Cause::CannotFill) };
-                Event::Ended { result: held }
-            }
+            Some((_, Next::CannotFill(poor))) => Event::Ended {
+                result: MatchResult { winner: Some(poor.other()), ..self.counted(end, points, Cause::CannotFill) },
+            },
             None if self.rounds() == 1 => Event::Ended { result },
-            None if self.rules().game() == Game::AliGuliMane => Event::Ended { result: self.held(end, Cause::RoundsPlayed) },
-            None => Event::Ended { result: by_count(points, Cause::RoundsPlayed) },
+            None => Event::Ended { result: self.counted(end, points, Cause::RoundsPlayed) },
         };
         vec![ended, follows]
     }
 
-    /// The end of the round that ends the match before all rounds are played: `judge` says how, from the points.
-    pub(super) fn after_last_round(&self, result: MatchResult, judge: impl FnOnce(MatchResult) -> MatchResult) -> Vec<Event> {
-        let match_result = if self.rounds() == 1 { result } else { by_count(self.points_after(&result), result.cause) };
-        vec![Event::RoundEnded { round: self.round(), result }, Event::Ended { result: judge(match_result) }]
+    /// The end of the round whose loser gives the whole match up with it.
+    pub(super) fn after_last_round(&self, result: MatchResult) -> Vec<Event> {
+        let counted = self.counted(self.position(), self.points_after(&result), result.cause);
+        let match_result = if self.rounds() == 1 { result } else { MatchResult { winner: result.winner, ..counted } };
+        vec![Event::RoundEnded { round: self.round(), result }, Event::Ended { result: match_result }]
     }
 
     /// The match as it stands, without the round in play.
     pub(super) fn standing(&self, cause: Cause) -> MatchResult {
-        by_count(self.points(), cause)
+        self.counted(self.record().start(), self.points(), cause)
     }
 
-    /// Ali Guli Mane: the larger holding wins.
-    fn held(&self, end: &Position, cause: Cause) -> MatchResult {
-        by_count(matches::holdings(end), cause)
+    /// The match by what counts in it: points, or in Ali Guli Mane what the seats hold in a position.
+    fn counted(&self, position: &Position, points: BySeat<u32>, cause: Cause) -> MatchResult {
+        by_count(if self.rules().game() == Game::AliGuliMane { matches::holdings(position) } else { points }, cause)
     }
 
     /// The points once a round has ended so.

@@ -1,7 +1,7 @@
 //! What everybody may see of a session: what calls answer and lists show.
 
 use super::evolve::{read_position, read_rules};
-use super::{ClockSetting, GuardLimits, MatchResult, Micros, Proposal, Remaining, Session};
+use super::{ClockSetting, GuardLimits, Held, MatchResult, Micros, Player, Proposal, Remaining, Session, Spectators};
 use crate::game::{Position, Seat};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -41,6 +41,36 @@ pub struct View {
     /// The rematch of this session.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next_session_id: Option<String>,
+    /// The seats about which something is known.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub seats: Vec<SeatView>,
+    /// Who else may watch.
+    #[serde(default, skip_serializing_if = "Spectators::is_default")]
+    pub spectators: Spectators,
+}
+
+/// What everybody may know of a seat.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SeatView {
+    /// Which.
+    #[serde(with = "super::event::seat")]
+    pub seat: Seat,
+    /// Who holds it, if it is claimed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub player: Option<Player>,
+    /// A join code waits for somebody to claim it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub joinable: bool,
+    /// A token of it is in force.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub has_token: bool,
+}
+
+impl SeatView {
+    fn of(seat: Seat, held: &Held) -> Option<SeatView> {
+        let view = SeatView { seat, player: held.player().cloned(), joinable: held.is_joinable(), has_token: held.has_token() };
+        (view.player.is_some() || view.joinable).then_some(view)
+    }
 }
 
 /// The clocks as they stood when the present decision fell due.
@@ -89,6 +119,8 @@ impl View {
             proposals: session.proposals().open().to_vec(),
             previous_session_id: session.previous_session_id().map(str::to_owned),
             next_session_id: session.next_session_id().map(str::to_owned),
+            seats: Seat::BOTH.into_iter().filter_map(|seat| SeatView::of(seat, session.seats().of(seat))).collect(),
+            spectators: session.spectators(),
         }
     }
 

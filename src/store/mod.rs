@@ -11,7 +11,7 @@ pub mod sqlite;
 pub use crate::session::{EventHash, Micros, State};
 
 use async_trait::async_trait;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use tokio::sync::watch;
 
 /// What makes a repeated request recognisable: the caller's id, and a digest of what it asked for.
@@ -55,9 +55,16 @@ pub struct Head {
     pub state: State,
     /// Number of its events.
     pub version: u32,
+    /// Who holds its seats.
+    pub players: Players,
+    /// When it is to be deleted, if that has been announced.
+    pub expires: Option<Micros>,
     /// The rest, as the session layer wrote it.
     pub summary: String,
 }
+
+/// The players who hold South's and North's seat, as the caller refers to them.
+pub type Players = [Option<String>; 2];
 
 /// A session to make: its head (with `version` = number of events) and its first events.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -79,10 +86,10 @@ impl Create {
         assert_eq!(self.head.version as usize, self.events.len(), "a version is the number of events");
     }
 
-    /// The hashes of its events.
+    /// The hashes of its events, which bear this request: its own, or that of the batch that it is in.
     #[must_use]
-    pub fn hashes(&self) -> Vec<EventHash> {
-        let request_id = self.request.as_ref().map(|request| request.id.as_str());
+    pub fn hashes(&self, request: Option<&Request>) -> Vec<EventHash> {
+        let request_id = request.map(|request| request.id.as_str());
         let chain = (1..).zip(&self.events).scan(EventHash::START, |head, (version, body)| {
             *head = head.then(version, self.head.created, request_id, body);
             Some(*head)
@@ -122,7 +129,39 @@ pub enum Created {
     Repeated(Creation),
 }
 
-/// A creation that a request id stands for.
+/// Sessions to make, all or none.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CreateAll {
+    /// At least one, each without a request and with an id of its own.
+    pub sessions: Vec<Create>,
+    /// The request that asked for them. Its id is unique among all creations of the store, single ones too.
+    pub request: Option<Request>,
+}
+
+impl CreateAll {
+    /// # Panics
+    /// If there are none, if one of them is no valid [`Create`] or has a request of its own: a fault of the caller.
+    pub(crate) fn assert_valid(&self) {
+        assert!(!self.sessions.is_empty(), "a batch has sessions");
+        for create in &self.sessions {
+            create.assert_valid();
+            assert!(create.request.is_none(), "the request is the batch's");
+        }
+    }
+}
+
+/// What became of a [`CreateAll`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum CreatedAll {
+    /// They were made.
+    Done,
+    /// None was made: the ids of these (places in the batch, from 0) are taken or were.
+    IdsTaken(Vec<usize>),
+    /// None was made: the request id has made these sessions before, in this order.
+    Repeated(Vec<Creation>),
+}
+
+/// A creation that a request id stands for; of a batch, that of its first session.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Creation {
     /// The session that it made.
@@ -150,6 +189,10 @@ pub struct Append {
     pub hashes: Vec<EventHash>,
     /// Where the session stands after them.
     pub state: State,
+    /// Who holds its seats after them.
+    pub players: Players,
+    /// When it is to be deleted, if that is announced after them.
+    pub expires: Option<Micros>,
     /// The head's new summary.
     pub summary: String,
 }
@@ -200,19 +243,79 @@ pub enum Deleted {
     Gone(Option<Request>),
 }
 
-/// Which heads to list, newest first by (`created`, `session_id`).
+/// What sessions must be like to be listed: all of this.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Query {
-    /// Of this game only.
+pub struct Filter {
+    /// Of this game.
     pub game: Option<String>,
-    /// In this state only.
+    /// In this state.
     pub state: Option<State>,
     /// With all of these labels.
     pub labels: BTreeMap<String, String>,
-    /// Only those that come after this place in the order.
+    /// With all of these players, each in either seat.
+    pub players: BTreeSet<String>,
+    /// With these players in South's and in North's seat.
+    pub seats: Players,
+    /// Made in this time.
+    pub created: Span,
+    /// Last changed in this time.
+    pub updated: Span,
+}
+
+/// A stretch of time, open where it has no bound.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Span {
+    /// Not earlier than this.
+    pub from: Option<Micros>,
+    /// Earlier than this.
+    pub before: Option<Micros>,
+}
+
+/// A place in the order of lists, newest first: `created` and `session_id` of the session there.
+pub type Place = (Micros, String);
+
+/// Which heads to list, newest first by (`created`, `session_id`).
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Query {
+    /// Those that are like this.
+    pub filter: Filter,
+    /// Only those that come after this place.
+    pub after: Option<Place>,
+    /// At most so many.
+    pub limit: usize,
+}
+
+/// Heads of a list.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct HeadPage {
+    /// Newest first. They may be fewer than the limit, even none, though more follow: a page is a bounded piece of work.
+    pub heads: Vec<Head>,
+    /// Where to go on after; none: this was the last page.
+    pub next: Option<Place>,
+}
+
+/// Sessions that nothing has happened to for long and whose deletion is not announced, longest first.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct IdleQuery {
+    /// In this state.
+    pub state: State,
+    /// Last changed at this time or before.
+    pub since: Micros,
+    /// Only those that come after this one, by (`updated`, `session_id`).
     pub after: Option<(Micros, String)>,
     /// At most so many.
     pub limit: usize,
+}
+
+/// A session at a version, to be expired.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Expirable {
+    /// The session.
+    pub session_id: String,
+    /// Its version.
+    pub version: u32,
+    /// When it last changed.
+    pub updated: Micros,
 }
 
 /// Whether writes succeed at present.
@@ -255,6 +358,9 @@ pub trait Store: Send + Sync + 'static {
     /// Makes a session with its history. What refuses a creation refuses this.
     async fn import(&self, import: Import) -> Result<Created, StoreError>;
 
+    /// Makes sessions, all or none. A request id that is known comes before session ids that are taken.
+    async fn create_all(&self, batch: CreateAll) -> Result<CreatedAll, StoreError>;
+
     /// The creation that a request id stands for, if any.
     async fn creation(&self, request_id: &str) -> Result<Option<Creation>, StoreError>;
 
@@ -270,8 +376,17 @@ pub trait Store: Send + Sync + 'static {
     /// The head of a session, if there is such a session.
     async fn head(&self, session_id: &str) -> Result<Option<Head>, StoreError>;
 
+    /// The heads of these sessions, in this order, as they are at one moment.
+    async fn heads(&self, session_ids: Vec<String>) -> Result<Vec<Option<Head>>, StoreError>;
+
     /// A page of heads, newest first.
-    async fn list(&self, query: Query) -> Result<Vec<Head>, StoreError>;
+    async fn list(&self, query: Query) -> Result<HeadPage, StoreError>;
+
+    /// Sessions whose deletion may be announced.
+    async fn idle(&self, query: IdleQuery) -> Result<Vec<Expirable>, StoreError>;
+
+    /// Sessions in this state whose announced time of deletion is `by` or before, the first due first, at most `limit`.
+    async fn due(&self, state: State, by: Micros, limit: usize) -> Result<Vec<Expirable>, StoreError>;
 
     /// Whether writes succeed, as it changes.
     fn health(&self) -> watch::Receiver<Health>;

@@ -1,38 +1,57 @@
 //! Proposals, their answers, and claims of time.
 
+use super::access::Caller;
 use super::convert::{kind_in, seat_in};
 use super::fields::Fields;
 use super::proto;
 use super::session_answer::{After, ends};
-use super::session_service::{note, target};
-use crate::service::{Applied, Sessions, Target};
+use super::session_service::{SessionHandlers, change, note};
+use super::sight::Change;
+use crate::game::Seat;
+use crate::service::Applied;
 use crate::session::{Command, Event};
 use tonic::Status;
 
-async fn apply(sessions: &Sessions, target: Target, command: Command) -> Result<Applied<After>, Status> {
-    note(&target.session_id);
-    Ok(sessions.apply(target, command, false, |session| After::of(session, false)).await?)
+/// Carries out what a caller wants for a seat, which is its own if it has one.
+async fn apply(
+    handlers: &SessionHandlers,
+    caller: &Caller,
+    change: Change,
+    seat: Option<Seat>,
+    command: impl FnOnce(Option<Seat>) -> Command,
+) -> Result<Applied<After>, Status> {
+    note(&change.session_id);
+    let (target, seat) = handlers.act_as(caller, change, seat).await?;
+    Ok(handlers.sessions.apply(target, command(seat), false, |session| After::of(session, false)).await?)
 }
 
-pub async fn propose(sessions: &Sessions, request: proto::ProposeRequest) -> Result<proto::ProposeResponse, Status> {
+pub async fn propose(
+    handlers: &SessionHandlers,
+    caller: &Caller,
+    request: proto::ProposeRequest,
+) -> Result<proto::ProposeResponse, Status> {
     let proto::ProposeRequest { session_id, seat, kind, to_version, expected_version, request_id } = request;
     let mut fields = Fields::new();
     let seat = fields.take("seat", seat_in(seat));
     let kind = fields.take("kind", kind_in(kind));
-    let target = target(&mut fields, session_id, expected_version, request_id);
+    let change = change(&mut fields, session_id, expected_version, request_id);
     let (seat, kind) = fields.done(seat.zip(kind))?;
-    let applied = apply(sessions, target, Command::Propose { seat, kind, to_version }).await?;
+    let applied = apply(handlers, caller, change, seat, |seat| Command::Propose { seat, kind, to_version }).await?;
     Ok(proto::ProposeResponse { version: applied.after.version, replayed: applied.replayed, server_time: applied.after.time })
 }
 
-pub async fn answer(sessions: &Sessions, request: proto::AnswerProposalRequest) -> Result<proto::AnswerProposalResponse, Status> {
+pub async fn answer(
+    handlers: &SessionHandlers,
+    caller: &Caller,
+    request: proto::AnswerProposalRequest,
+) -> Result<proto::AnswerProposalResponse, Status> {
     let proto::AnswerProposalRequest { session_id, seat, kind, accept, expected_version, request_id } = request;
     let mut fields = Fields::new();
     let seat = fields.take("seat", seat_in(seat));
     let kind = fields.take("kind", kind_in(kind));
-    let target = target(&mut fields, session_id, expected_version, request_id);
+    let change = change(&mut fields, session_id, expected_version, request_id);
     let (seat, kind) = fields.done(seat.zip(kind))?;
-    let applied = apply(sessions, target, Command::Answer { seat, kind, accept }).await?;
+    let applied = apply(handlers, caller, change, seat, |seat| Command::Answer { seat, kind, accept }).await?;
     let (round_result, match_result) = ends(&applied.events);
     let rematch = applied.events.into_iter().find_map(|event| match event {
         Event::RematchMade { session_id } => Some(session_id),
@@ -51,16 +70,17 @@ pub async fn answer(sessions: &Sessions, request: proto::AnswerProposalRequest) 
 }
 
 pub async fn withdraw(
-    sessions: &Sessions,
+    handlers: &SessionHandlers,
+    caller: &Caller,
     request: proto::WithdrawProposalRequest,
 ) -> Result<proto::WithdrawProposalResponse, Status> {
     let proto::WithdrawProposalRequest { session_id, seat, kind, expected_version, request_id } = request;
     let mut fields = Fields::new();
     let seat = fields.take("seat", seat_in(seat));
     let kind = fields.take("kind", kind_in(kind));
-    let target = target(&mut fields, session_id, expected_version, request_id);
+    let change = change(&mut fields, session_id, expected_version, request_id);
     let (seat, kind) = fields.done(seat.zip(kind))?;
-    let applied = apply(sessions, target, Command::Withdraw { seat, kind }).await?;
+    let applied = apply(handlers, caller, change, seat, |seat| Command::Withdraw { seat, kind }).await?;
     Ok(proto::WithdrawProposalResponse {
         version: applied.after.version,
         replayed: applied.replayed,
@@ -69,14 +89,15 @@ pub async fn withdraw(
 }
 
 pub async fn claim_timeout(
-    sessions: &Sessions,
+    handlers: &SessionHandlers,
+    caller: &Caller,
     request: proto::ClaimTimeoutRequest,
 ) -> Result<proto::ClaimTimeoutResponse, Status> {
     let proto::ClaimTimeoutRequest { session_id, expected_version, request_id } = request;
     let mut fields = Fields::new();
-    let target = target(&mut fields, session_id, expected_version, request_id);
-    let target = fields.done(Some(target))?;
-    let applied = apply(sessions, target, Command::ClaimTimeout).await?;
+    let change = change(&mut fields, session_id, expected_version, request_id);
+    let change = fields.done(Some(change))?;
+    let applied = apply(handlers, caller, change, None, |_| Command::ClaimTimeout).await?;
     let (round_result, match_result) = ends(&applied.events);
     Ok(proto::ClaimTimeoutResponse {
         version: applied.after.version,

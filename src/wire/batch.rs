@@ -3,7 +3,6 @@
 use super::convert::{end_result, game_in, position_in, steps};
 use super::fields::Fields;
 use super::proto;
-use super::reason::Reason;
 use super::refuse::{Refused, invalid_position, unreadable_move};
 use super::session_request::{rules_in, start_in};
 use crate::game::observer::Step;
@@ -121,17 +120,12 @@ impl Batch for Steps {
             // Length of a field of the answer: the message, its length and its tag.
             bytes += result.encoded_len() + 6;
             if bytes > super::MAX_REPLY {
-                return Err(reply_too_large());
+                return Err(Refused::reply_too_large());
             }
             results.push(result);
         }
         Ok(proto::StepPositionsResponse { results })
     }
-}
-
-fn reply_too_large() -> Refused {
-    let limit = vec![("limit_bytes", super::MAX_REPLY.to_string())];
-    Refused::new(Reason::ReplyTooLarge, Reason::ReplyTooLarge.description(), limit)
 }
 
 /// A PlayoutPositions request.

@@ -15,6 +15,8 @@ const MAX_FAULT_BYTES: usize = 1_400;
 #[derive(Debug, Default)]
 pub struct Fields {
     faults: Vec<(String, String)>,
+    /// What the names of faulty fields begin with: where in the request the fields are that are looked at.
+    prefix: String,
 }
 
 impl Fields {
@@ -23,13 +25,22 @@ impl Fields {
         Fields::default()
     }
 
+    /// Looks at fields of a part of the request, such as `requests[3]`.
+    pub fn within<T>(&mut self, part: impl Display, look: impl FnOnce(&mut Fields) -> T) -> T {
+        let outer = std::mem::replace(&mut self.prefix, String::new());
+        self.prefix = format!("{outer}{part}.");
+        let seen = look(self);
+        self.prefix = outer;
+        seen
+    }
+
     /// Adds a fault.
-    pub fn fault(&mut self, field: impl Into<String>, description: impl Display) {
-        self.faults.push((field.into(), description.to_string()));
+    pub fn fault(&mut self, field: impl Display, description: impl Display) {
+        self.faults.push((format!("{}{field}", self.prefix), description.to_string()));
     }
 
     /// The value, or a fault of the field.
-    pub fn take<T, E: Display>(&mut self, field: impl Into<String>, value: Result<T, E>) -> Option<T> {
+    pub fn take<T, E: Display>(&mut self, field: impl Display, value: Result<T, E>) -> Option<T> {
         value.map_err(|fault| self.fault(field, fault)).ok()
     }
 
@@ -107,9 +118,8 @@ mod tests {
         assert!(status.message().contains("more faults"), "{}", status.message());
         let named = status.get_details_bad_request().expect("faults").field_violations;
         assert!(named.len() > 10 && named[10].field == "positions[10]", "{named:?}");
-        let response = status.into_http::<()>();
-        let headers = response.headers();
-        let bytes: usize = headers.iter().map(|(name, value)| name.as_str().len() + value.len() + 32).sum();
+        let answer = status.into_http::<()>();
+        let bytes: usize = answer.headers().iter().map(|(name, value)| name.as_str().len() + value.len() + 32).sum();
         assert!(bytes < 8 << 10, "{bytes}");
     }
 

@@ -1,11 +1,12 @@
 //! Records: exported, imported and verified.
 
+use super::SessionHandlers;
 use super::convert::{result, session as session_out, timestamp};
 use super::fields::Fields;
 use super::proto::{self, RecordFormat};
 use super::refuse::{Refused, record_too_large};
 use super::session_service::note;
-use crate::service::{Compute, Import, Sessions, record_of};
+use crate::service::{Compute, Import, record_of};
 use crate::session::check_session_id;
 use crate::session::record::{self, Checked, Difference, Format, MAX_RECORD, RecordFault, Wrong};
 use tonic::Status;
@@ -25,8 +26,7 @@ fn record_in(fields: &mut Fields, record: &str) {
 }
 
 pub async fn export(
-    sessions: &Sessions,
-    compute: &Compute,
+    handlers: &SessionHandlers,
     request: proto::ExportRecordRequest,
 ) -> Result<proto::ExportRecordResponse, Status> {
     let proto::ExportRecordRequest { session_id, format, version } = request;
@@ -38,6 +38,7 @@ pub async fn export(
     let format = fields.take("format", format_in(format));
     let format = fields.done(format)?;
     note(&id);
+    let SessionHandlers { sessions, compute } = handlers;
     let stored = sessions.history(&id, version).await?;
     let made = compute.run(move |_| record_of(&id, &stored, version).map(|record| (record.write(format), record))).await?;
     let (text, record) = made?;
@@ -53,10 +54,10 @@ pub async fn export(
 }
 
 pub async fn import(
-    sessions: &Sessions,
-    compute: &Compute,
+    handlers: &SessionHandlers,
     request: proto::ImportRecordRequest,
 ) -> Result<proto::ImportRecordResponse, Status> {
+    let SessionHandlers { sessions, compute } = handlers;
     let proto::ImportRecordRequest { record, session_id, request_id } = request;
     let mut fields = Fields::new();
     record_in(&mut fields, &record);

@@ -3,7 +3,7 @@
 use super::convert::timestamp;
 use super::proto::Refusal;
 use super::reason::Reason;
-use crate::game::{IllegalMove, SetUpFault, TextError};
+use crate::game::{IllegalMove, Seat, SetUpFault, TextError};
 use crate::service::ServiceError;
 use crate::session::Rejection;
 use crate::session::record::{Difference, MAX_RECORD, RecordFault, Wrong};
@@ -16,6 +16,9 @@ use tonic_types::{ErrorDetails, FieldViolation, StatusExt};
 
 /// The domain of every reason.
 pub const DOMAIN: &str = "mancala.v1";
+
+/// So many of the things that an error is about are named: it must fit into HTTP headers.
+pub const MAX_NAMED: usize = 10;
 
 /// When a call that failed for the moment may be repeated at the earliest.
 const RETRY_AFTER: Duration = Duration::from_millis(100);
@@ -38,6 +41,12 @@ impl Refused {
     /// A refusal without facts, in the words of the table.
     pub fn plain(reason: Reason) -> Refused {
         Refused::new(reason, reason.description(), Vec::new())
+    }
+
+    /// An answer that would be too large.
+    pub fn reply_too_large() -> Refused {
+        let limit = vec![("limit_bytes", super::MAX_REPLY.to_string())];
+        Refused::new(Reason::ReplyTooLarge, Reason::ReplyTooLarge.description(), limit)
     }
 
     fn message(&self) -> String {
@@ -89,6 +98,10 @@ impl From<&Rejection> for Refused {
                 Refused::new(Reason::NotYourTurn, rejection, facts)
             }
             Rejection::Illegal(illegal) => illegal.into(),
+            Rejection::SeatTaken { seat } => of_seat(Reason::SeatTaken, rejection, *seat),
+            Rejection::SeatUnclaimed { seat } => of_seat(Reason::SeatUnclaimed, rejection, *seat),
+            Rejection::NothingToRevoke { seat } => of_seat(Reason::NothingToRevoke, rejection, *seat),
+            Rejection::JoinCodeUnknown => Refused::plain(Reason::JoinCodeWrong),
             Rejection::TimeNotOut { to_act, deadline } => {
                 let deadline = deadline.map_or_else(|| "none".to_owned(), |deadline| timestamp(deadline).to_string());
                 Refused::new(Reason::TimeNotOut, rejection, vec![("to_act", to_act.to_string()), ("deadline", deadline)])
@@ -114,6 +127,10 @@ impl From<&Rejection> for Refused {
             }
         }
     }
+}
+
+fn of_seat(reason: Reason, rejection: &Rejection, seat: Seat) -> Refused {
+    Refused::new(reason, rejection, vec![("seat", seat.to_string())])
 }
 
 /// The text of a move that can't be read.
@@ -153,6 +170,8 @@ impl From<&ServiceError> for Refused {
     fn from(error: &ServiceError) -> Refused {
         let session = |id: &String| vec![("session_id", id.clone())];
         match error {
+            // Whoever came this far had a token: what join codes are told is their handler's affair.
+            ServiceError::NotAdmitted => Refused::plain(Reason::TokenInvalid),
             ServiceError::NotFound { session_id } => Refused::new(Reason::SessionNotFound, error, session(session_id)),
             ServiceError::VersionAhead { asked, current } => {
                 let facts = vec![("asked_version", asked.to_string()), ("current_version", current.to_string())];
@@ -177,6 +196,10 @@ impl From<&ServiceError> for Refused {
             ServiceError::Contended => Refused::plain(Reason::Contended),
             ServiceError::Busy => Refused::plain(Reason::Busy),
             ServiceError::Stopping => Refused::plain(Reason::Stopping),
+            ServiceError::IdsTaken(taken) => {
+                let named: Vec<_> = taken.iter().take(MAX_NAMED).map(|(_, id)| id.as_str()).collect();
+                Refused::new(Reason::SessionIdTaken, error, vec![("session_id", named.join(","))])
+            }
         }
     }
 }

@@ -37,11 +37,11 @@ pub fn to_act(session: &Session) -> i32 {
 
 /// What the move among these events captured, and whether it was endless.
 pub fn played(events: &[Event]) -> (u32, bool) {
-    let moves = events.iter().filter_map(|event| match event {
+    let played = events.iter().find_map(|event| match event {
         Event::MovePlayed { captured, endless, .. } => Some((u32::from(*captured), *endless)),
         _ => None,
     });
-    moves.last().unwrap_or_default()
+    played.unwrap_or_default()
 }
 
 /// How the round and the match ended by these events, if they did.
@@ -59,11 +59,11 @@ pub fn ends(events: &[Event]) -> (Option<proto::Result>, Option<proto::Result>) 
 
 /// The round that began by these events, or 0.
 pub fn next_round(events: &[Event]) -> u32 {
-    let rounds = events.iter().filter_map(|event| match event {
+    let begun = events.iter().find_map(|event| match event {
         Event::RoundStarted { round, .. } => Some(*round),
         _ => None,
     });
-    rounds.last().unwrap_or_default()
+    begun.unwrap_or_default()
 }
 
 /// What would become of a move.

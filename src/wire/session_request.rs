@@ -1,22 +1,42 @@
-//! CreateSession and ListSessions, inwards.
+//! Sessions to make and to list, inwards.
 
 use super::convert::{clock_in, game_in, position_in, state_in};
 use super::fields::Fields;
+use super::filter;
 use super::page_token;
 use super::proto;
+use super::seats::{Issued, seats_in, spectators_in};
 use crate::game::{Game, Guards, Position, Rules};
-use crate::service::{NewSession, Page};
+use crate::service::{Filter, NewSession, Page};
 use crate::session::{MAX_ROUNDS, check_labels, check_session_id};
 use std::collections::BTreeMap;
 use tonic::Status;
 
-/// The session that a request asks for.
-pub fn new_session(request: proto::CreateSessionRequest) -> Result<NewSession, Status> {
-    let proto::CreateSessionRequest { game, options, guards, position, session_id, labels, request_id, rounds, clock } = request;
+/// The session that a request asks for, and the secrets that its seats are given.
+pub fn new_session(request: proto::CreateSessionRequest) -> Result<(NewSession, Issued), Status> {
     let mut fields = Fields::new();
+    let new = new_session_in(&mut fields, request);
+    fields.done(new)
+}
+
+/// The session that a request, or an item of one, asks for; none only if there are faults.
+pub fn new_session_in(fields: &mut Fields, request: proto::CreateSessionRequest) -> Option<(NewSession, Issued)> {
+    let proto::CreateSessionRequest {
+        game,
+        options,
+        guards,
+        position,
+        session_id,
+        labels,
+        request_id,
+        rounds,
+        clock,
+        seats,
+        spectators,
+    } = request;
     let game = fields.take("game", game_in(&game));
-    let rules = game.and_then(|game| rules_in(&mut fields, game, &options));
-    let start = rules.and_then(|rules| start_in(&mut fields, &rules, "position", &position));
+    let rules = game.and_then(|game| rules_in(fields, game, &options));
+    let start = rules.and_then(|rules| start_in(fields, &rules, "position", &position));
     if !session_id.is_empty()
         && let Err(fault) = check_session_id(&session_id)
     {
@@ -28,8 +48,10 @@ pub fn new_session(request: proto::CreateSessionRequest) -> Result<NewSession, S
     let request_id = fields.request_id(request_id);
     let rounds = fields.count("rounds", rounds, MAX_ROUNDS, 1);
     let clock = fields.take("clock", clock_in(clock)).flatten();
-    let (rules, start) = fields.done(rules.zip(start))?;
-    Ok(NewSession {
+    let (seats, issued) = seats_in(fields, seats);
+    let spectators = spectators_in(fields, spectators);
+    let (rules, start) = rules.zip(start)?;
+    let new = NewSession {
         session_id: Some(session_id).filter(|id| !id.is_empty()),
         rules,
         guards: guards_in(rules.game(), guards),
@@ -38,8 +60,11 @@ pub fn new_session(request: proto::CreateSessionRequest) -> Result<NewSession, S
         rounds,
         clock,
         previous_session_id: None,
+        seats,
+        spectators,
         request_id,
-    })
+    };
+    Some((new, issued))
 }
 
 /// The rules with the options of a request.
@@ -72,9 +97,9 @@ fn guards_in(game: Game, guards: Option<proto::Guards>) -> Guards {
 /// The most sessions of a page.
 const MAX_PAGE: u32 = 1_000;
 
-/// The page that a request asks for.
-pub fn page(request: proto::ListSessionsRequest) -> Result<Page, Status> {
-    let proto::ListSessionsRequest { game, state, labels, page_size, page_token } = request;
+/// The page that a request asks for, of the public sessions only or of all; none if no session can be as it asks.
+pub fn page(request: proto::ListSessionsRequest, public: bool) -> Result<Option<Page>, Status> {
+    let proto::ListSessionsRequest { game, state, labels, page_size, page_token, filter } = request;
     let mut fields = Fields::new();
     let game = if game.is_empty() { None } else { fields.take("game", game_in(&game)) };
     let state = fields.take("state", state_in(state)).flatten();
@@ -82,12 +107,19 @@ pub fn page(request: proto::ListSessionsRequest) -> Result<Page, Status> {
         faults.into_iter().for_each(|fault| fields.fault("labels", fault));
     }
     let limit = fields.count("page_size", page_size, MAX_PAGE, 50) as usize;
-    let mut page = Page { game: game.map(|game| game.id().to_owned()), state, labels, after: None, limit };
+    let comparisons = fields.take("filter", filter::parse(&filter)).unwrap_or_default();
+
+    let mut filter = Filter { game: game.map(|game| game.id().to_owned()), state, labels, ..Filter::default() };
+    let possible = comparisons.into_iter().fold(true, |possible, comparison| filter::narrow(&mut filter, comparison) && possible);
+    let mut page = Page { filter, after: None, limit };
+    if public {
+        page.only_public();
+    }
     if !page_token.is_empty() {
-        page.after = page_token::read(&page, &page_token);
+        page.after = page_token::read(&page.filter, &page_token);
         if page.after.is_none() {
             fields.fault("page_token", page_token::FAULT);
         }
     }
-    fields.done(Some(page))
+    fields.done(Some(possible.then_some(page)))
 }

@@ -1,16 +1,18 @@
 //! SessionService.
 
+use super::access::Caller;
 use super::convert::{event, family, move_in, move_out, phase, seat_in, session as session_out, steps, timestamp};
 use super::fields::Fields;
 use super::proto::session_service_server::SessionService;
 use super::proto::{self, Phase};
 use super::session_answer::{After, check, ends, next_round, played, to_act};
 use super::session_request::{new_session, page};
-use super::{agreements, convert, page_token, records};
+use super::sight::Change;
+use super::{agreements, records, session_batch};
 use crate::game::MoveList;
 use crate::random::SeededDice;
-use crate::service::{Compute, Sessions, Target};
-use crate::session::{Command, Session};
+use crate::service::{Compute, ServiceError, Sessions};
+use crate::session::{Command, Credential, Session};
 use prost::Message;
 use prost_types::Timestamp;
 use tonic::{Request, Response, Status};
@@ -19,8 +21,8 @@ use tracing::Span;
 /// Answers calls on sessions.
 #[derive(Clone)]
 pub struct SessionHandlers {
-    sessions: Sessions,
-    compute: Compute,
+    pub(super) sessions: Sessions,
+    pub(super) compute: Compute,
 }
 
 impl SessionHandlers {
@@ -44,18 +46,20 @@ impl SessionService for SessionHandlers {
         &self,
         request: Request<proto::CreateSessionRequest>,
     ) -> Result<Response<proto::CreateSessionResponse>, Status> {
-        let new = new_session(request.into_inner())?;
+        let (new, issued) = new_session(request.into_inner())?;
         let made = self.sessions.create(new).await?;
         note(made.session.id());
         let session = Some(session_out(&made.session));
         let server_time = Some(timestamp(made.session.updated()));
-        Ok(Response::new(proto::CreateSessionResponse { session, replayed: made.replayed, server_time }))
+        let secrets = if made.replayed { Vec::new() } else { issued.show(made.session.id()) };
+        Ok(Response::new(proto::CreateSessionResponse { session, replayed: made.replayed, server_time, secrets }))
     }
 
     async fn get_session(
         &self,
         request: Request<proto::GetSessionRequest>,
     ) -> Result<Response<proto::GetSessionResponse>, Status> {
+        let caller = Caller::of(&request);
         let proto::GetSessionRequest { session_id, version } = request.into_inner();
         let mut fields = Fields::new();
         let id = fields.session_id(session_id);
@@ -64,23 +68,27 @@ impl SessionService for SessionHandlers {
         }
         let id = fields.done(Some(id))?;
         note(&id);
-        let session = match version {
-            None => self.sessions.look(&id, session_out).await?,
-            Some(version) => self.sessions.look_at(&id, version, session_out).await?,
+        let look = |session: &Session| proto::GetSessionResponse {
+            session: Some(session_out(session)),
+            server_time: self.time_for(session),
         };
-        Ok(Response::new(proto::GetSessionResponse { session: Some(session), server_time: self.time() }))
+        Ok(Response::new(match (version, self.sight(&caller, &id).await?) {
+            (None, None) => self.sessions.look(&id, look).await?,
+            (Some(asked), Some(current)) if asked > current => return Err(ServiceError::VersionAhead { asked, current }.into()),
+            (Some(version), _) | (None, Some(version)) => self.sessions.look_at(&id, version, look).await?,
+        }))
     }
 
     async fn list_sessions(
         &self,
         request: Request<proto::ListSessionsRequest>,
     ) -> Result<Response<proto::ListSessionsResponse>, Status> {
-        let page = page(request.into_inner())?;
+        let caller = Caller::of(&request);
+        let Some(page) = page(request.into_inner(), caller != Caller::Trusted)? else {
+            return Ok(Response::new(proto::ListSessionsResponse::default()));
+        };
         let listed = self.sessions.list(page.clone()).await?;
-        Ok(Response::new(proto::ListSessionsResponse {
-            sessions: listed.sessions.into_iter().map(|(head, view, position)| convert::listed(head, view, &position)).collect(),
-            next_page_token: listed.next.map(|place| page_token::write(&page, &place)).unwrap_or_default(),
-        }))
+        self.session_list(&caller, &page, listed).await.map(Response::new)
     }
 
     async fn delete_session(
@@ -89,10 +97,10 @@ impl SessionService for SessionHandlers {
     ) -> Result<Response<proto::DeleteSessionResponse>, Status> {
         let proto::DeleteSessionRequest { session_id, expected_version, request_id } = request.into_inner();
         let mut fields = Fields::new();
-        let target = target(&mut fields, session_id, expected_version, request_id);
-        let target = fields.done(Some(target))?;
-        note(&target.session_id);
-        self.sessions.delete(target).await?;
+        let change = change(&mut fields, session_id, expected_version, request_id);
+        let change = fields.done(Some(change))?;
+        note(&change.session_id);
+        self.sessions.delete(change.with(Credential::Trusted)).await?;
         Ok(Response::new(proto::DeleteSessionResponse {}))
     }
 
@@ -100,10 +108,11 @@ impl SessionService for SessionHandlers {
         &self,
         request: Request<proto::ListLegalMovesRequest>,
     ) -> Result<Response<proto::ListLegalMovesResponse>, Status> {
+        let caller = Caller::of(&request);
         let proto::ListLegalMovesRequest { session_id } = request.into_inner();
         let mut fields = Fields::new();
         let id = fields.session_id(session_id);
-        self.look(&fields.done(Some(id))?, |session| {
+        self.look(&caller, &fields.done(Some(id))?, |session| {
             let position = session.position();
             let open = session.result().is_none();
             let moves = if open { session.rules().legal_moves(position) } else { MoveList::new() };
@@ -114,7 +123,7 @@ impl SessionService for SessionHandlers {
                 phase: if open { phase(position.phase()) } else { Phase::Over }.into(),
                 moves: moves.into_iter().map(|mv| move_out(mv, position.to_act())).collect(),
                 redistributions: redistributions.map(|it| family(position, &it)),
-                server_time: self.time(),
+                server_time: self.time_for(session),
             }
         })
         .await
@@ -124,11 +133,12 @@ impl SessionService for SessionHandlers {
         &self,
         request: Request<proto::SampleMovesRequest>,
     ) -> Result<Response<proto::SampleMovesResponse>, Status> {
+        let caller = Caller::of(&request);
         let proto::SampleMovesRequest { session_id, count, seed } = request.into_inner();
         let mut fields = Fields::new();
         let count = fields.count("count", count, MAX_SAMPLES, 1);
         let id = fields.session_id(session_id);
-        self.look(&fields.done(Some(id))?, |session| {
+        self.look(&caller, &fields.done(Some(id))?, |session| {
             let mut dice = SeededDice::new(seed.into());
             let position = session.position();
             let count = if session.result().is_none() { count } else { 0 };
@@ -140,24 +150,28 @@ impl SessionService for SessionHandlers {
     }
 
     async fn check_move(&self, request: Request<proto::CheckMoveRequest>) -> Result<Response<proto::CheckMoveResponse>, Status> {
+        let caller = Caller::of(&request);
         let proto::CheckMoveRequest { session_id, r#move, seat, include_steps } = request.into_inner();
         let mut fields = Fields::new();
         let id = fields.session_id(session_id);
         let seat = fields.take("seat", seat_in(seat));
         let mv = move_in(&mut fields, r#move);
         let (seat, mv) = fields.done(seat.zip(mv))?;
-        self.look(&id, |session| check(session, &Command::Play { seat, mv }, self.sessions.now(), include_steps)).await
+        let command = Command::Play { seat: seat.or(caller.seat_in(&id)), mv };
+        self.look(&caller, &id, |session| check(session, &command, self.sessions.time_for(session), include_steps)).await
     }
 
     async fn apply_move(&self, request: Request<proto::ApplyMoveRequest>) -> Result<Response<proto::ApplyMoveResponse>, Status> {
+        let caller = Caller::of(&request);
         let proto::ApplyMoveRequest { session_id, r#move, seat, expected_version, request_id, include_position, include_steps } =
             request.into_inner();
         let mut fields = Fields::new();
         let seat = fields.take("seat", seat_in(seat));
         let mv = move_in(&mut fields, r#move);
-        let target = target(&mut fields, session_id, expected_version, request_id);
+        let change = change(&mut fields, session_id, expected_version, request_id);
         let (seat, mv) = fields.done(seat.zip(mv))?;
-        note(&target.session_id);
+        note(&change.session_id);
+        let (target, seat) = self.act_as(&caller, change, seat).await?;
         let look = move |session: &Session| After::of(session, include_position);
         let applied = self.sessions.apply(target, Command::Play { seat, mv }, include_steps, look).await?;
         let (captured, endless) = played(&applied.events);
@@ -180,12 +194,14 @@ impl SessionService for SessionHandlers {
     }
 
     async fn resign(&self, request: Request<proto::ResignRequest>) -> Result<Response<proto::ResignResponse>, Status> {
+        let caller = Caller::of(&request);
         let proto::ResignRequest { session_id, seat, r#match: whole_match, expected_version, request_id } = request.into_inner();
         let mut fields = Fields::new();
         let seat = fields.take("seat", seat_in(seat));
-        let target = target(&mut fields, session_id, expected_version, request_id);
+        let change = change(&mut fields, session_id, expected_version, request_id);
         let seat = fields.done(seat)?;
-        note(&target.session_id);
+        note(&change.session_id);
+        let (target, seat) = self.act_as(&caller, change, seat).await?;
         let command = Command::Resign { seat, whole_match };
         let applied = self.sessions.apply(target, command, false, |session| After::of(session, false)).await?;
         let (round_result, match_result) = ends(&applied.events);
@@ -199,40 +215,49 @@ impl SessionService for SessionHandlers {
     }
 
     async fn propose(&self, request: Request<proto::ProposeRequest>) -> Result<Response<proto::ProposeResponse>, Status> {
-        agreements::propose(&self.sessions, request.into_inner()).await.map(Response::new)
+        agreements::propose(self, &Caller::of(&request), request.into_inner()).await.map(Response::new)
     }
 
     async fn answer_proposal(
         &self,
         request: Request<proto::AnswerProposalRequest>,
     ) -> Result<Response<proto::AnswerProposalResponse>, Status> {
-        agreements::answer(&self.sessions, request.into_inner()).await.map(Response::new)
+        agreements::answer(self, &Caller::of(&request), request.into_inner()).await.map(Response::new)
     }
 
     async fn withdraw_proposal(
         &self,
         request: Request<proto::WithdrawProposalRequest>,
     ) -> Result<Response<proto::WithdrawProposalResponse>, Status> {
-        agreements::withdraw(&self.sessions, request.into_inner()).await.map(Response::new)
+        agreements::withdraw(self, &Caller::of(&request), request.into_inner()).await.map(Response::new)
     }
 
     async fn claim_timeout(
         &self,
         request: Request<proto::ClaimTimeoutRequest>,
     ) -> Result<Response<proto::ClaimTimeoutResponse>, Status> {
-        agreements::claim_timeout(&self.sessions, request.into_inner()).await.map(Response::new)
+        agreements::claim_timeout(self, &Caller::of(&request), request.into_inner()).await.map(Response::new)
     }
 
     async fn list_events(
         &self,
         request: Request<proto::ListEventsRequest>,
     ) -> Result<Response<proto::ListEventsResponse>, Status> {
+        let caller = Caller::of(&request);
         let proto::ListEventsRequest { session_id, after_version, page_size, include_steps } = request.into_inner();
         let mut fields = Fields::new();
         let limit = fields.count("page_size", page_size, MAX_EVENTS, 100) as usize;
         let id = fields.session_id(session_id);
         let id = fields.done(Some(id))?;
         note(&id);
+        let seen = self.sight(&caller, &id).await?;
+        let limit = match seen {
+            Some(current) if after_version > current => {
+                return Err(ServiceError::VersionAhead { asked: after_version, current }.into());
+            }
+            Some(current) => limit.min((current - after_version) as usize),
+            None => limit,
+        };
         let read = self.sessions.events(&id, after_version, limit, include_steps).await?;
         let mut events = Vec::with_capacity(read.events.len());
         let mut bytes = 0;
@@ -245,21 +270,53 @@ impl SessionService for SessionHandlers {
             }
             events.push(event);
         }
-        Ok(Response::new(proto::ListEventsResponse { events, version: read.version, server_time: self.time() }))
+        Ok(Response::new(proto::ListEventsResponse { events, version: seen.unwrap_or(read.version), server_time: self.time() }))
+    }
+
+    async fn claim_seat(&self, request: Request<proto::ClaimSeatRequest>) -> Result<Response<proto::ClaimSeatResponse>, Status> {
+        self.claim(Caller::of(&request), request.into_inner()).await
+    }
+
+    async fn rotate_seat_token(
+        &self,
+        request: Request<proto::RotateSeatTokenRequest>,
+    ) -> Result<Response<proto::RotateSeatTokenResponse>, Status> {
+        self.rotate(Caller::of(&request), request.into_inner()).await
+    }
+
+    async fn revoke_seat_token(
+        &self,
+        request: Request<proto::RevokeSeatTokenRequest>,
+    ) -> Result<Response<proto::RevokeSeatTokenResponse>, Status> {
+        self.revoke(Caller::of(&request), request.into_inner()).await
+    }
+
+    async fn batch_get_sessions(
+        &self,
+        request: Request<proto::BatchGetSessionsRequest>,
+    ) -> Result<Response<proto::BatchGetSessionsResponse>, Status> {
+        session_batch::get(&self.sessions, request.into_inner()).await.map(Response::new)
+    }
+
+    async fn batch_create_sessions(
+        &self,
+        request: Request<proto::BatchCreateSessionsRequest>,
+    ) -> Result<Response<proto::BatchCreateSessionsResponse>, Status> {
+        session_batch::create(&self.sessions, request.into_inner()).await.map(Response::new)
     }
 
     async fn export_record(
         &self,
         request: Request<proto::ExportRecordRequest>,
     ) -> Result<Response<proto::ExportRecordResponse>, Status> {
-        records::export(&self.sessions, &self.compute, request.into_inner()).await.map(Response::new)
+        records::export(self, request.into_inner()).await.map(Response::new)
     }
 
     async fn import_record(
         &self,
         request: Request<proto::ImportRecordRequest>,
     ) -> Result<Response<proto::ImportRecordResponse>, Status> {
-        records::import(&self.sessions, &self.compute, request.into_inner()).await.map(Response::new)
+        records::import(self, request.into_inner()).await.map(Response::new)
     }
 }
 
@@ -268,10 +325,15 @@ impl SessionHandlers {
         Some(timestamp(self.sessions.now()))
     }
 
-    /// Looks at a session for an answer.
-    async fn look<T>(&self, session_id: &str, look: impl FnOnce(&Session) -> T) -> Result<Response<T>, Status> {
-        note(session_id);
-        Ok(Response::new(self.sessions.look(session_id, look).await?))
+    /// The server's time as it is for a session: never before what has happened to it.
+    fn time_for(&self, session: &Session) -> Option<Timestamp> {
+        Some(timestamp(self.sessions.time_for(session)))
+    }
+
+    /// Looks at a session for an answer, as far as the caller may see it.
+    async fn look<T>(&self, caller: &Caller, id: &str, look: impl FnOnce(&Session) -> T) -> Result<Response<T>, Status> {
+        note(id);
+        self.look_as(caller, id, look).await.map(Response::new)
     }
 }
 
@@ -281,6 +343,6 @@ pub(super) fn note(session_id: &str) {
 }
 
 /// Which session a change is for. Faults are added to `fields`.
-pub(super) fn target(fields: &mut Fields, session_id: String, expected_version: Option<u32>, request_id: String) -> Target {
-    Target { session_id: fields.session_id(session_id), expected_version, request_id: fields.request_id(request_id) }
+pub(super) fn change(fields: &mut Fields, session_id: String, expected_version: Option<u32>, request_id: String) -> Change {
+    Change { session_id: fields.session_id(session_id), expected_version, request_id: fields.request_id(request_id) }
 }

@@ -22,6 +22,7 @@ class Client:
     """One connection to one address. `rules` and `sessions` are the generated stubs."""
 
     def __init__(self, address):
+        self.address = address
         # A subchannel of its own, so that many clients are many connections as they would be from many machines.
         self._channel = grpc.insecure_channel(address, options=[("grpc.use_local_subchannel_pool", 1)])
         channel = grpc.intercept_channel(self._channel, _Deadlines())

@@ -5,6 +5,7 @@ import shutil
 from pathlib import Path
 
 import walk
+from server import BINARY
 
 README = Path(__file__).resolve().parents[2] / "README.md"
 
@@ -15,4 +16,6 @@ def test_the_walk_in_the_readme_happens_as_it_says(server, tmp_path):
     steps = walk.parse(markdown)
     assert sum("grpcurl" in step.commands for step in steps) >= 5, "the README has a walk"
     assert any(step.must_fail for step in steps), "the walk shows a rejected move"
-    assert walk.run(markdown, server.address, tmp_path, dict(os.environ)) == len(steps)
+    # The reader has the program on the path.
+    path = f"{BINARY.resolve().parent}{os.pathsep}{os.environ['PATH']}"
+    assert walk.run(markdown, server.address, tmp_path, {**os.environ, "PATH": path}) == len(steps)

@@ -32,6 +32,11 @@ def endless():
     return _lines("endless.jsonl")
 
 
+def matches():
+    """Matches: `rounds`, rounds `played` as `start`, `moves`, `end`, `points`; then `points` or `holding`, and `winner`."""
+    return _lines("matches.jsonl")
+
+
 def game_of(position):
     """The game that a position's text names."""
     return position.split()[0]

@@ -13,11 +13,13 @@ The parts that are run stand between the lines `<!-- walk -->` and `<!-- /walk -
 Any other kind of block is a fault, so that nothing is passed over in silence.
 """
 
+import contextlib
 import dataclasses
 import json
 import os
 import re
 import secrets
+import signal
 import subprocess
 import threading
 
@@ -98,6 +100,8 @@ class Shell:
             text=True,
             cwd=folder,
             env=environment,
+            # A group of its own, so that what a document starts and does not get to end can be ended with it.
+            start_new_session=True,
         )
         os.close(script_end)
 
@@ -120,7 +124,8 @@ class Shell:
 
     def close(self):
         os.close(self._script)
-        self._bash.kill()
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self._bash.pid, signal.SIGKILL)
         self._bash.wait()
         self._bash.stdout.close()
 

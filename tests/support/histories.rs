@@ -5,7 +5,10 @@
 use mancala::game::{Dice, Game, Guards, Rules, Seat};
 use mancala::random::SeededDice;
 use mancala::session::record::{Record, RecordedEvent};
-use mancala::session::{ClockSetting, Command, Created, Event, EventHash, Micros, ProposalKind, Session};
+use mancala::session::{
+    Claimant, ClockSetting, Command, Created, Event, EventHash, Micros, Player, ProposalKind, SeatCommand, SeatStart, SecretHash,
+    Session, SpectatorPolicy, Spectators,
+};
 
 /// 2026-01-01, in microseconds.
 pub const MADE: Micros = 1_767_225_600_000_000;
@@ -47,6 +50,13 @@ impl History {
         }
     }
 
+    /// Announces that it is to be deleted, as the service does.
+    pub fn expire(&mut self) {
+        if self.session.timed_out(self.now).is_none() {
+            self.take_in(vec![Event::Expiring { at: self.now + 86_400 * SECOND }], None);
+        }
+    }
+
     pub fn wait(&mut self, micros: Micros) {
         self.now += micros;
     }
@@ -79,6 +89,31 @@ fn any_clock(dice: &mut SeededDice) -> Option<ClockSetting> {
     }
 }
 
+fn any_secret(dice: &mut SeededDice) -> SecretHash {
+    SecretHash::new(std::array::from_fn(|_| dice.below(256) as u8))
+}
+
+fn any_player(dice: &mut SeededDice) -> Player {
+    let names = ["", "ana #1", "Ben \"the\" {}, token 00", "crème: #0123456789abcdef"];
+    let mut name = || names[dice.below(4) as usize].to_owned();
+    Player { reference: name(), display_name: name() }
+}
+
+fn any_seats(dice: &mut SeededDice) -> Vec<SeatStart> {
+    let seats = Seat::BOTH.into_iter().take(dice.below(3) as usize);
+    let start = |seat| match dice.below(3) {
+        0 => SeatStart { seat, player: Some(any_player(dice)), token: Some(any_secret(dice)), join_code: None },
+        1 => SeatStart { seat, player: None, token: None, join_code: Some(any_secret(dice)) },
+        _ => SeatStart { seat, player: None, token: None, join_code: None },
+    };
+    seats.map(start).collect()
+}
+
+fn any_spectators(dice: &mut SeededDice) -> Spectators {
+    let policy = [SpectatorPolicy::None, SpectatorPolicy::Unlisted, SpectatorPolicy::Public][dice.below(3) as usize];
+    Spectators { policy, delay_plies: dice.below(3) as u32 }
+}
+
 /// How a random session begins.
 pub fn any_created(game: Game, dice: &mut SeededDice) -> Created {
     let specs = Rules::new(game).option_specs();
@@ -95,6 +130,8 @@ pub fn any_created(game: Game, dice: &mut SeededDice) -> Created {
         rounds: 1 + dice.below(4) as u32,
         clock: any_clock(dice),
         previous_session_id: (dice.below(3) == 0).then(|| "before-1".to_owned()),
+        seats: any_seats(dice),
+        spectators: any_spectators(dice),
     }
 }
 
@@ -113,6 +150,9 @@ pub fn any_history(game: Game, seed: u64, commands: u32) -> History {
         let command = any_command(&history.session, &mut dice);
         let request_id = (dice.below(2) == 0).then(|| format!("request_{number}"));
         history.apply(&command, request_id.as_deref());
+        if dice.below(60) == 0 {
+            history.expire();
+        }
     }
     history
 }
@@ -124,6 +164,15 @@ fn any_command(session: &Session, dice: &mut SeededDice) -> Command {
     match dice.below(100) {
         0 => Command::Resign { seat, whole_match: dice.below(6) == 0 },
         1..=2 => Command::ClaimTimeout,
+        97..=99 => {
+            let seat = Seat::BOTH[dice.below(2) as usize];
+            let (player, token) = (any_player(dice), any_secret(dice));
+            Command::Seat(match dice.below(3) {
+                0 => SeatCommand::Claim { by: Claimant::Trusted(seat), player, token },
+                1 => SeatCommand::Rotate { seat, token },
+                _ => SeatCommand::Revoke { seat },
+            })
+        }
         3..=12 => {
             let versions = u64::from(session.version());
             let to_version = (kind == ProposalKind::Takeback).then(|| 1 + dice.below(versions) as u32);

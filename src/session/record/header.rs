@@ -2,13 +2,13 @@
 
 use super::phrase::number;
 use super::time::{read_length, write_length};
-use crate::session::{ClockSetting, Created, GuardLimits};
+use crate::session::{ClockSetting, Created, GuardLimits, SpectatorPolicy, Spectators};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
 /// The lines of the header that say how a session was set up.
 pub(super) fn write(created: &Created) -> String {
-    let Created { game, options, guards, position, labels, rounds, clock, previous_session_id } = created;
+    let Created { game, options, guards, position, labels, rounds, clock, previous_session_id, seats, spectators } = created;
     let GuardLimits { repetition, quiet, max_plies } = guards;
     let options = if options.is_empty() {
         "none".to_owned()
@@ -28,6 +28,13 @@ pub(super) fn write(created: &Created) -> String {
     if let Some(id) = previous_session_id {
         writeln!(lines, "Previous: {id}").expect("a string takes all");
     }
+    for seat in seats {
+        writeln!(lines, "Seat: {}", serde_json::to_string(seat).expect("a seat is plain data")).expect("a string takes all");
+    }
+    if *spectators != Spectators::default() {
+        let Spectators { policy, delay_plies } = spectators;
+        writeln!(lines, "Spectators: {}, {delay_plies} plies late", policy_name(*policy)).expect("a string takes all");
+    }
     lines
 }
 
@@ -45,13 +52,35 @@ pub(super) fn read<'a>(mut next: impl FnMut(&'static str) -> Option<&'a str>) ->
         labels.insert(key, value);
     }
     let previous_session_id = next("Previous: ").map(str::to_owned);
-    Ok(Created { game, options, guards, position, labels, rounds, clock, previous_session_id })
+    let mut seats = Vec::new();
+    while let Some(seat) = next("Seat: ") {
+        seats.push(serde_json::from_str(seat).map_err(|_| SEAT)?);
+    }
+    let spectators = next("Spectators: ").map_or(Ok(Spectators::default()), read_spectators)?;
+    Ok(Created { game, options, guards, position, labels, rounds, clock, previous_session_id, seats, spectators })
+}
+
+const fn policy_name(policy: SpectatorPolicy) -> &'static str {
+    match policy {
+        SpectatorPolicy::None => "none",
+        SpectatorPolicy::Unlisted => "unlisted",
+        SpectatorPolicy::Public => "public",
+    }
+}
+
+fn read_spectators(text: &str) -> Result<Spectators, &'static str> {
+    let (name, delay) = text.strip_suffix(" plies late").and_then(|it| it.split_once(", ")).ok_or(SPECTATORS)?;
+    let policies = [SpectatorPolicy::None, SpectatorPolicy::Unlisted, SpectatorPolicy::Public];
+    let policy = policies.into_iter().find(|&policy| policy_name(policy) == name).ok_or(SPECTATORS)?;
+    Ok(Spectators { policy, delay_plies: number(delay)? })
 }
 
 const OPTIONS: &str = "Options: and all options as NAME=VALUE, or none";
 const GUARDS: &str = "Guards: repetition=NUMBER quiet=NUMBER max_plies=NUMBER";
 const CLOCK: &str =
     "Clock: none, or \"per_move SECONDS\", \"total SECONDS + SECONDS\" or \"byo_yomi SECONDS + NUMBER x SECONDS\"";
+const SEAT: &str = "Seat: and in JSON the seat, its player and the hashes of its token and join code";
+const SPECTATORS: &str = "Spectators: none, unlisted or public, and then \", NUMBER plies late\"";
 const LABEL: &str = "Label: and key and value, each quoted as in JSON, with \" = \" between them";
 
 fn read_options(text: &str) -> Result<BTreeMap<String, String>, &'static str> {

@@ -110,7 +110,11 @@ fn request_id<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Strin
 
 fn short_hash<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
     let digits = String::deserialize(deserializer)?;
-    reader::read_short(&digits).map(Some).map_err(|_| D::Error::custom("expected the first 16 digits of the event's hash"))
+    if reader::is_short(&digits) {
+        Ok(Some(digits))
+    } else {
+        Err(D::Error::custom("expected the first 16 digits of the event's hash"))
+    }
 }
 
 fn head_hash<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<EventHash>, D::Error> {
@@ -130,7 +134,7 @@ fn event<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Event, D::Error> 
         }
         _ => {
             let phrase = phrase::write(&event, 0);
-            let fits = phrase.len() <= MAX_PHRASE && !phrase.contains('\n') && !phrase.contains(" #");
+            let fits = phrase.len() <= MAX_PHRASE && !phrase.contains('\n') && reader::split_hash(&phrase).1.is_none();
             fits && phrase::read(&phrase, 0).as_ref() == Ok(&event)
         }
     };

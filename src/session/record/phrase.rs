@@ -2,7 +2,7 @@
 
 use super::time::{read_offset, write_offset};
 use crate::game::Seat;
-use crate::session::{Cause, Event, MatchResult, Micros, ProposalKind};
+use crate::session::{Cause, Event, MatchResult, Micros, ProposalKind, SecretHash};
 
 /// The phrase of an event; times are told from `origin` on.
 pub(super) fn write(event: &Event, origin: Micros) -> String {
@@ -32,6 +32,14 @@ pub(super) fn write(event: &Event, origin: Micros) -> String {
             format!("{} is out of time at {}", seat.letter(), write_offset(origin, *deadline))
         }
         Event::RematchMade { session_id } => format!("rematch {session_id}"),
+        Event::SeatClaimed { seat, player, token } => {
+            // As in JSON: names may have blanks and quotes.
+            let player = serde_json::to_string(player).expect("a player is plain data");
+            format!("{} takes the seat as {player}, token {token}", seat.letter())
+        }
+        Event::TokenRotated { seat, token } => format!("{} gets the token {token}", seat.letter()),
+        Event::TokenRevoked { seat } => format!("{} loses its token", seat.letter()),
+        Event::Expiring { at } => format!("expires at {}", write_offset(origin, *at)),
     }
 }
 
@@ -45,6 +53,10 @@ pub(super) fn read(phrase: &str, origin: Micros) -> Result<Event, &'static str> 
             let (version, position) = rest.strip_prefix("back to ").and_then(|it| it.split_once(": ")).ok_or(EVENT)?;
             Ok(Event::TakenBack { to_version: number(version)?, position: position.to_owned() })
         }
+        "expires" => {
+            let at = rest.strip_prefix("at ").ok_or(EVENT)?;
+            Ok(Event::Expiring { at: read_offset(origin, at).ok_or(OFFSET)? })
+        }
         "rematch" => Ok(Event::RematchMade { session_id: rest.to_owned() }),
         "S" => read_deed(Seat::South, rest, origin),
         "N" => read_deed(Seat::North, rest, origin),
@@ -53,6 +65,7 @@ pub(super) fn read(phrase: &str, origin: Micros) -> Result<Event, &'static str> 
 }
 
 const EVENT: &str = "what happened, as \"S plays 2: POSITION\" or one of the other events";
+const OFFSET: &str = "seconds since the creation, as +3.000000";
 const KIND: &str = "draw, takeback, abort, end_match or rematch";
 const RESULT: &str = "a result, as \"S wins 25-23 by no_seeds\" or \"draw 24-24 by agreement\"";
 
@@ -69,6 +82,13 @@ fn read_deed(seat: Seat, text: &str, origin: Micros) -> Result<Event, &'static s
     let (verb, object) = text.split_once(' ').ok_or(EVENT)?;
     match (verb, object) {
         ("plays", _) => read_move(seat, object),
+        ("takes", _) => {
+            let (player, token) = object.strip_prefix("the seat as ").and_then(|it| it.rsplit_once(", token ")).ok_or(EVENT)?;
+            let player = serde_json::from_str(player).map_err(|_| "a player in JSON: reference and display_name")?;
+            Ok(Event::SeatClaimed { seat, player, token: read_token(token)? })
+        }
+        ("gets", _) => Ok(Event::TokenRotated { seat, token: read_token(object.strip_prefix("the token ").ok_or(EVENT)?)? }),
+        ("loses", "its token") => Ok(Event::TokenRevoked { seat }),
         ("resigns", "the round") => Ok(Event::Resigned { seat, whole_match: false }),
         ("resigns", "the match") => Ok(Event::Resigned { seat, whole_match: true }),
         ("proposes", _) => {
@@ -83,7 +103,7 @@ fn read_deed(seat: Seat, text: &str, origin: Micros) -> Result<Event, &'static s
         ("withdraws", kind) => Ok(Event::Withdrawn { seat, kind: read_kind(kind)? }),
         ("is", _) => {
             let at = object.strip_prefix("out of time at ").ok_or(EVENT)?;
-            let deadline = read_offset(origin, at).ok_or("seconds since the creation, as +3.000000")?;
+            let deadline = read_offset(origin, at).ok_or(OFFSET)?;
             Ok(Event::TimedOut { seat, deadline })
         }
         _ => Err(EVENT),
@@ -102,6 +122,10 @@ fn read_move(seat: Seat, text: &str) -> Result<Event, &'static str> {
     };
     let mv = mv.parse().map_err(|_| "a move, as 3, 13x2, 4+5>0:3,7:2, \"offer 1+2\", accept, decline or pass")?;
     Ok(Event::MovePlayed { seat, mv, position: position.to_owned(), captured, endless })
+}
+
+fn read_token(digits: &str) -> Result<SecretHash, &'static str> {
+    SecretHash::from_hex(digits).ok_or("the 64 digits of the hash of a token")
 }
 
 fn read_kind(name: &str) -> Result<ProposalKind, &'static str> {

@@ -82,27 +82,29 @@ fn read_event(line: &str, origin: Micros, created: &mut Option<Created>) -> Resu
         Some(rest) => rest.split_once("] ").map(|(id, rest)| (Some(id.to_owned()), rest)).ok_or("a request id in brackets")?,
         None => (None, rest),
     };
-    let (what, short_hash) = match rest.rsplit_once(" #") {
-        Some((what, digits)) => (what, Some(read_short(digits)?)),
-        None => (rest, None),
-    };
-    if what.contains(" #") {
-        return Err("one # only, before the event's hash");
+    let (what, short_hash) = split_hash(rest);
+    if split_hash(what).1.is_some() {
+        return Err("one hash only");
     }
     let event = match created.take() {
         Some(created) if what == "created" && time == origin => Event::Created(created),
         Some(_) => return Err(FIRST),
         None => phrase::read(what, origin)?,
     };
-    Ok(RecordedEvent { version, time, request_id, event, short_hash })
+    Ok(RecordedEvent { version, time, request_id, event, short_hash: short_hash.map(str::to_owned) })
+}
+
+/// What happened, and the digits of the hash after it, if it ends with some.
+pub(super) fn split_hash(text: &str) -> (&str, Option<&str>) {
+    let split = text.rsplit_once(" #").filter(|(_, digits)| is_short(digits));
+    split.map_or((text, None), |(what, digits)| (what, Some(digits)))
 }
 
 const TIME: &str = "a time in seconds since the creation, as +3.000000";
 
-/// The first digits of an event's hash.
-pub(super) fn read_short(digits: &str) -> Result<String, &'static str> {
-    let fits = digits.len() == SHORT_DIGITS && is_lower_hex(digits);
-    if fits { Ok(digits.to_owned()) } else { Err("# and the first 16 digits of the event's hash") }
+/// Whether these can be the first digits of an event's hash.
+pub(super) fn is_short(digits: &str) -> bool {
+    digits.len() == SHORT_DIGITS && is_lower_hex(digits)
 }
 
 /// Finds the first line that would be written otherwise. A result is no more than a repetition of the events, so that it is no reason

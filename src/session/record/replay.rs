@@ -3,7 +3,8 @@
 use super::{Record, RecordedEvent, phrase};
 use crate::game::SetUp;
 use crate::session::{
-    Command, Created, Event, EventHash, MAX_ROUNDS, Micros, Session, check_labels, check_request_id, check_session_id,
+    Claimant, Command, Created, Event, EventHash, MAX_DELAY_PLIES, MAX_ROUNDS, Micros, NameFault, Player, SeatCommand, Session,
+    check_labels, check_name, check_request_id, check_session_id,
 };
 use std::collections::{HashSet, VecDeque};
 
@@ -168,6 +169,16 @@ impl Replay {
             return Ok(());
         };
         let found = || phrase::write(event, session.created());
+        if let Event::Expiring { at } = event {
+            // Nobody asks for it: the service announces it at a time of its choice.
+            let late = session.timed_out(time).map(|events| phrase::write(&events[0], session.created()));
+            let early = (*at < time).then(|| "an end that is not past yet".to_owned());
+            self.pending = VecDeque::from([event.clone()]);
+            return late.or(early).map_or(Ok(()), |expected| Err((Aspect::Event, expected, found())));
+        }
+        if let Event::SeatClaimed { player, .. } = event {
+            check_player(player).map_err(|fault| (Aspect::Event, fault.to_string(), found()))?;
+        }
         let Some(command) = command(event) else {
             return Err((Aspect::Event, "something that a seat does".to_owned(), found()));
         };
@@ -209,13 +220,24 @@ fn command(event: &Event) -> Option<Command> {
         Event::Answered { seat, kind, accept } => Some(Command::Answer { seat: Some(seat), kind, accept }),
         Event::Withdrawn { seat, kind } => Some(Command::Withdraw { seat: Some(seat), kind }),
         Event::TimedOut { .. } => Some(Command::ClaimTimeout),
+        // By join code or by a trusted caller: what a trusted caller may do is the more.
+        Event::SeatClaimed { seat, ref player, token } => {
+            Some(Command::Seat(SeatCommand::Claim { by: Claimant::Trusted(seat), player: player.clone(), token }))
+        }
+        Event::TokenRotated { seat, token } => Some(Command::Seat(SeatCommand::Rotate { seat, token })),
+        Event::TokenRevoked { seat } => Some(Command::Seat(SeatCommand::Revoke { seat })),
         Event::Created(_)
         | Event::RoundEnded { .. }
         | Event::Ended { .. }
         | Event::RoundStarted { .. }
         | Event::TakenBack { .. }
-        | Event::RematchMade { .. } => None,
+        | Event::RematchMade { .. }
+        | Event::Expiring { .. } => None,
     }
+}
+
+fn check_player(player: &Player) -> Result<(), NameFault> {
+    check_name(&player.reference).and_then(|()| check_name(&player.display_name))
 }
 
 fn compare(expected: &Event, found: &Event, origin: Micros) -> Result<(), Differs> {
@@ -241,7 +263,8 @@ fn start(session_id: &str, event: &Event, time: Micros) -> Result<Session, Diffe
     let Event::Created(created) = event else {
         return Err((Aspect::Event, "created".to_owned(), phrase::write(event, time)));
     };
-    let Created { game: _, options, guards: _, position, labels, rounds, clock, previous_session_id } = created;
+    let Created { game: _, options, guards: _, position, labels, rounds, clock, previous_session_id, seats, spectators } =
+        created;
     let differs = |expected: String, found: String| (Aspect::SetUp, expected, found);
     let session = Session::new(session_id.to_owned(), created, time)
         .map_err(|why| differs("a game that can be played".to_owned(), why.why.to_owned()))?;
@@ -266,6 +289,15 @@ fn start(session_id: &str, event: &Event, time: Micros) -> Result<Session, Diffe
     }
     if let Some(id) = previous_session_id {
         check_session_id(id).map_err(|fault| differs(fault.to_string(), id.clone()))?;
+    }
+    if matches!(&seats[..], [first, second] if first.seat == second.seat) || seats.len() > 2 {
+        return Err(differs("each seat once at most".to_owned(), format!("{} seats", seats.len())));
+    }
+    for player in seats.iter().filter_map(|seat| seat.player.as_ref()) {
+        check_player(player).map_err(|fault| differs(fault.to_string(), format!("{player:?}")))?;
+    }
+    if spectators.delay_plies > MAX_DELAY_PLIES {
+        return Err(differs(format!("at most {MAX_DELAY_PLIES} plies late"), spectators.delay_plies.to_string()));
     }
     Ok(session)
 }

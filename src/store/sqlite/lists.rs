@@ -1,187 +1,133 @@
 //! Pages of heads. Each is a walk down one index from the place where the last page ended; of the indexes that would do,
-//! the one that is shortest.
+//! the one that is shortest. A page ends early rather than read on and on for sessions that are rare on its walk.
 
 use super::errors::Failure;
-use super::reads::{HEAD, head_of, sql_limit};
-use super::writes::state_code;
-use crate::store::{Head, Query};
-use rusqlite::types::Value;
+use super::reads::{HEAD, head_of};
+use super::walk::{Walk, count, scan, walks};
+use crate::store::{HeadPage, Place, Query};
 use rusqlite::{Connection, params_from_iter};
 
-/// Entries up to which indexes are compared. Beyond it all are long, and one is as good as another: a page is then
-/// likely to fill soon.
+/// Entries up to which walks are compared. Beyond it all are long, and one is as good as another.
 const COMPARED: i64 = 1_000;
 
-/// What a page is read along.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Walk<'a> {
-    /// An index of the sessions, by age within game and state.
-    Sessions,
-    /// The sessions that have a label of this name and value, by age.
-    Label(&'a str, &'a str),
-}
+/// Entries that a page reads at most, or as many as it is to have. It bounds the time that a page takes, to some
+/// milliseconds, whatever is stored and asked for.
+const BUDGET: usize = 2_000;
 
-pub(super) fn list(connection: &Connection, query: &Query) -> Result<Vec<Head>, Failure> {
+pub(super) fn list(connection: &Connection, query: &Query) -> Result<HeadPage, Failure> {
+    if query.limit == 0 {
+        return Ok(HeadPage::default());
+    }
     // One snapshot for the choice and the page: a choice that was right is still right.
     let transaction = connection.unchecked_transaction()?;
-    let (sql, values) = page(query, shortest_walk(&transaction, query)?);
-    let mut select = transaction.prepare_cached(&sql)?;
-    let heads = select.query_map(params_from_iter(values), head_of)?.collect::<rusqlite::Result<Vec<_>>>()?;
-    Ok(heads)
+    let walk = shortest_walk(&transaction, query)?;
+    let found = find(&transaction, query, walk)?;
+    let mut select = transaction.prepare_cached(&format!("SELECT {HEAD} FROM sessions s WHERE s.key = ?1"))?;
+    let heads = found.keys.into_iter().map(|key| select.query_row([key], head_of)).collect::<rusqlite::Result<_>>()?;
+    Ok(HeadPage { heads, next: found.next })
+}
+
+/// The sessions of a page.
+struct Found {
+    keys: Vec<i64>,
+    next: Option<Place>,
+}
+
+fn find(connection: &Connection, query: &Query, walk: Walk<'_>) -> rusqlite::Result<Found> {
+    // One more than are wanted, to know whether more follow.
+    let budget = BUDGET.max(query.limit.saturating_add(1));
+    let statement = scan(query, walk, budget);
+    let mut select = connection.prepare_cached(&statement.sql)?;
+    let mut entries = select.query(params_from_iter(statement.values))?;
+    let (mut keys, mut last, mut read) = (Vec::new(), None, 0);
+    while let Some(entry) = entries.next()? {
+        read += 1;
+        let fits: bool = entry.get(3)?;
+        if fits && keys.len() == query.limit {
+            return Ok(Found { keys, next: last });
+        }
+        if fits {
+            keys.push(entry.get(0)?);
+        }
+        // Once the page is full its place is that of its last session, so that the next page begins with the next one.
+        if fits || keys.len() < query.limit {
+            last = Some((entry.get(1)?, entry.get(2)?));
+        }
+    }
+    Ok(Found { keys, next: last.filter(|_| read == budget) })
 }
 
 fn shortest_walk<'a>(connection: &Connection, query: &'a Query) -> rusqlite::Result<Walk<'a>> {
-    let labels = query.labels.iter().map(|(name, value)| Walk::Label(name, value));
-    let sessions = (query.game.is_some() || query.state.is_some() || query.labels.is_empty()).then_some(Walk::Sessions);
-    let walks: Vec<_> = sessions.into_iter().chain(labels).collect();
+    let walks = walks(&query.filter);
     let mut best = (walks[0], COMPARED + 1);
-    for walk in walks.iter().filter(|_| walks.len() > 1) {
-        let length = length(connection, query, *walk)?;
-        if length < best.1 {
-            best = (*walk, length);
+    for &walk in walks.iter().filter(|_| walks.len() > 1) {
+        let statement = count(&query.filter, walk, COMPARED);
+        let length = connection
+            .prepare_cached(&statement.sql)?
+            .query_row(params_from_iter(statement.values), |row| row.get::<_, i64>(0))?;
+        // A walk that is not by age is no good unless it is known to be short.
+        let usable = walk != Walk::Updates || length < COMPARED;
+        if usable && length < best.1 {
+            best = (walk, length);
         }
     }
     Ok(best.0)
-}
-
-/// Entries of a walk, counted no further than is compared.
-fn length(connection: &Connection, query: &Query, walk: Walk<'_>) -> rusqlite::Result<i64> {
-    let mut statement = Statement::default();
-    let (from, _) = statement.walk(query, walk);
-    let conditions = statement.conditions.join(" AND ");
-    let sql = format!("SELECT count(*) FROM (SELECT 1 FROM {from} WHERE {conditions} LIMIT {COMPARED})");
-    connection.prepare_cached(&sql)?.query_row(params_from_iter(statement.values), |row| row.get(0))
-}
-
-/// The statement for a page along a walk.
-fn page(query: &Query, walk: Walk<'_>) -> (String, Vec<Value>) {
-    let mut statement = Statement::default();
-    let (mut from, order) = statement.walk(query, walk);
-    if walk != Walk::Sessions {
-        from.push_str(" CROSS JOIN sessions s ON s.key = l.session");
-        statement.game_and_state(query);
-    }
-    for (name, value) in query.labels.iter().filter(|(name, value)| walk != Walk::Label(name, value)) {
-        let (name, value) = (statement.bind(name.clone()), statement.bind(value.clone()));
-        statement.conditions.push(format!(
-            "EXISTS (SELECT 1 FROM labels m WHERE m.name = {name} AND m.value = {value}
-                     AND m.created = s.created AND m.session_id = s.session_id)"
-        ));
-    }
-    if let Some((created, session_id)) = query.after.clone() {
-        let (created, session_id) = (statement.bind(created), statement.bind(session_id));
-        statement.conditions.push(format!("({order}.created, {order}.session_id) < ({created}, {session_id})"));
-    }
-    let limit = statement.bind(sql_limit(query.limit));
-    let conditions = statement.conditions.join(" AND ");
-    let sql = format!(
-        "SELECT {HEAD} FROM {from} WHERE {conditions} ORDER BY {order}.created DESC, {order}.session_id DESC LIMIT {limit}"
-    );
-    (sql, statement.values)
-}
-
-/// A statement that is being made.
-struct Statement {
-    conditions: Vec<String>,
-    values: Vec<Value>,
-}
-
-impl Default for Statement {
-    fn default() -> Statement {
-        Statement { conditions: vec!["true".into()], values: Vec::new() }
-    }
-}
-
-impl Statement {
-    /// Adds a value; returns its name in the statement.
-    fn bind(&mut self, value: impl Into<Value>) -> String {
-        self.values.push(value.into());
-        format!("?{}", self.values.len())
-    }
-
-    /// Adds what a walk begins with; returns its table, and the letter by which its order is named.
-    fn walk(&mut self, query: &Query, walk: Walk<'_>) -> (String, &'static str) {
-        match walk {
-            Walk::Sessions => {
-                let index = match (&query.game, query.state) {
-                    (None, None) => "sessions_by_age",
-                    (Some(_), None) => "sessions_by_game",
-                    (None, Some(_)) => "sessions_by_state",
-                    (Some(_), Some(_)) => "sessions_by_game_and_state",
-                };
-                self.game_and_state(query);
-                (format!("sessions s INDEXED BY {index}"), "s")
-            }
-            Walk::Label(name, value) => {
-                let condition = format!("l.name = {} AND l.value = {}", self.bind(name.to_owned()), self.bind(value.to_owned()));
-                self.conditions.push(condition);
-                ("labels l".into(), "l")
-            }
-        }
-    }
-
-    fn game_and_state(&mut self, query: &Query) {
-        if let Some(game) = query.game.clone() {
-            let condition = format!("s.game = {}", self.bind(game));
-            self.conditions.push(condition);
-        }
-        if let Some(state) = query.state {
-            let condition = format!("s.state = {}", self.bind(state_code(state)));
-            self.conditions.push(condition);
-        }
-    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::super::schema;
     use super::*;
-    use crate::store::State;
+    use crate::store::{Filter, Span, State};
 
     /// How SQLite would run a page.
     fn plan(query: &Query, walk: Walk<'_>) -> String {
         let mut connection = Connection::open_in_memory().expect("a database");
         schema::migrate(&mut connection, 0).expect("the tables");
-        let (sql, values) = page(query, walk);
-        let mut explain = connection.prepare(&format!("EXPLAIN QUERY PLAN {sql}")).expect("a statement");
-        let lines = explain.query_map(params_from_iter(values), |row| row.get::<_, String>(3)).expect("a plan");
+        let statement = scan(query, walk, BUDGET);
+        let mut explain = connection.prepare(&format!("EXPLAIN QUERY PLAN {}", statement.sql)).expect("a statement");
+        let lines = explain.query_map(params_from_iter(statement.values), |row| row.get::<_, String>(3)).expect("a plan");
         lines.collect::<rusqlite::Result<Vec<_>>>().expect("text").join("; ")
     }
 
     #[test]
     fn every_page_is_a_walk_along_one_index_from_its_place_on() {
         let after = Some((5, "s".to_owned()));
-        let any = || Query { after: after.clone(), ..Query::default() };
+        let of = |filter| Query { filter, after: after.clone(), limit: 1 };
         let labels = || [("a".to_owned(), "1".to_owned()), ("b".to_owned(), "2".to_owned())].into();
         let game = || Some("gore".to_owned());
         let state = Some(State::Active);
-        let both = || Query { game: game(), state, labels: labels(), ..any() };
+        let created = Span { from: Some(1), before: Some(9) };
+        let both = || Filter { game: game(), state, labels: labels(), ..Filter::default() };
         let place = "(created,session_id)<(?,?)";
-        let of_both = format!("sessions_by_game_and_state (game=? AND state=? AND {place})");
-        for (query, walk, expected) in [
-            (any(), Walk::Sessions, format!("sessions_by_age ({place})")),
-            (Query { game: game(), ..any() }, Walk::Sessions, format!("sessions_by_game (game=? AND {place})")),
-            (Query { state, ..any() }, Walk::Sessions, format!("sessions_by_state (state=? AND {place})")),
-            (both(), Walk::Sessions, of_both),
+        let to_session = "SEARCH s USING INTEGER PRIMARY KEY (rowid=?)";
+        for (filter, walk, expected) in [
+            (Filter::default(), Walk::Sessions, format!("COVERING INDEX sessions_by_age ({place})")),
             (
-                both(),
-                Walk::Label("b", "2"),
-                format!(
-                    "SEARCH l USING PRIMARY KEY (name=? AND value=? AND {place}); SEARCH s USING INTEGER PRIMARY KEY (rowid=?)"
-                ),
+                Filter { created, ..Filter::default() },
+                Walk::Sessions,
+                format!("COVERING INDEX sessions_by_age (created>? AND {place})"),
             ),
+            (Filter { game: game(), ..Filter::default() }, Walk::Sessions, format!("sessions_by_game (game=? AND {place})")),
+            (Filter { state, ..Filter::default() }, Walk::Sessions, format!("sessions_by_state (state=? AND {place})")),
+            (both(), Walk::Sessions, format!("sessions_by_game_and_state (game=? AND state=? AND {place})")),
+            (both(), Walk::Label("b", "2"), format!("SEARCH l USING PRIMARY KEY (name=? AND value=? AND {place}); {to_session}")),
+            (both(), Walk::Player("p"), format!("SEARCH l USING PRIMARY KEY (player=? AND {place}); {to_session}")),
         ] {
-            let plan = plan(&query, walk);
+            let plan = plan(&of(filter), walk);
             assert!(plan.contains(&expected), "{expected} is not in: {plan}");
             assert!(!plan.contains("SCAN") && !plan.contains("TEMP"), "{plan}");
         }
+        let lately = Filter { updated: Span { from: Some(1), before: Some(9) }, ..Filter::default() };
+        let plan = plan(&of(lately), Walk::Updates);
+        assert!(plan.contains("sessions_by_update (state=? AND <expr>=? AND updated>? AND updated<?)"), "{plan}");
+        assert!(!plan.contains("SCAN"), "{plan}");
     }
 
-    #[test]
-    fn the_shortest_walk_is_chosen() {
+    /// 2,000 sessions: all have label a, one in ten has label b, one in 50 is aborted, one in 100 is of player p.
+    fn two_thousand() -> Connection {
         let mut connection = Connection::open_in_memory().expect("a database");
         schema::migrate(&mut connection, 0).expect("the tables");
-        // All have label a, one in ten has label b, one in 50 is aborted.
         connection
             .execute_batch(
                 "CREATE TEMP TABLE numbers AS
@@ -189,23 +135,58 @@ mod tests {
                  INSERT INTO sessions (session_id, game, state, created, updated, version, labels, summary)
                  SELECT value, 'gore', iif(value % 50 = 0, 2, 0), value, value, 1, '{}', '' FROM numbers;
                  INSERT INTO labels SELECT 'a', '1', created, session_id, key FROM sessions;
-                 INSERT INTO labels SELECT 'b', '2', created, session_id, key FROM sessions WHERE key % 10 = 0;",
+                 INSERT INTO labels SELECT 'b', '2', created, session_id, key FROM sessions WHERE key % 10 = 0;
+                 INSERT INTO players SELECT 'p', created, session_id, key FROM sessions WHERE key % 100 = 0;",
             )
             .expect("sessions");
+        connection
+    }
+
+    #[test]
+    fn the_shortest_walk_is_chosen() {
+        let connection = two_thousand();
         let (a, b) = (("a".to_owned(), "1".to_owned()), ("b".to_owned(), "2".to_owned()));
+        let any = Filter::default;
+        let of_a = || Filter { labels: [a.clone()].into(), ..any() };
+        let of_both = || Filter { labels: [a.clone(), b.clone()].into(), ..any() };
         let state = Some(State::Aborted);
-        for (query, expected) in [
-            (Query::default(), Walk::Sessions),
-            (Query { labels: [a.clone()].into(), ..Query::default() }, Walk::Label("a", "1")),
-            (Query { labels: [a.clone(), b.clone()].into(), ..Query::default() }, Walk::Label("b", "2")),
-            (
-                Query { labels: [a.clone(), b.clone()].into(), game: Some("gore".into()), ..Query::default() },
-                Walk::Label("b", "2"),
-            ),
-            (Query { labels: [a.clone(), b].into(), state, ..Query::default() }, Walk::Sessions),
-            (Query { labels: [a].into(), game: Some("none".into()), ..Query::default() }, Walk::Sessions),
+        let since = |from| Span { from: Some(from), before: None };
+        for (filter, expected) in [
+            (any(), Walk::Sessions),
+            (of_a(), Walk::Label("a", "1")),
+            (of_both(), Walk::Label("b", "2")),
+            (Filter { game: Some("gore".into()), ..of_both() }, Walk::Label("b", "2")),
+            (Filter { state, ..of_both() }, Walk::Sessions),
+            (Filter { game: Some("none".into()), ..of_a() }, Walk::Sessions),
+            (Filter { players: ["p".into()].into(), ..of_both() }, Walk::Player("p")),
+            (Filter { seats: [Some("p".into()), Some("q".into())], ..any() }, Walk::Player("q")),
+            (Filter { updated: since(1_900), ..of_both() }, Walk::Updates),
+            (Filter { updated: since(1_900), ..any() }, Walk::Updates),
+            // As long as may be: it would have to be read whole for each page.
+            (Filter { updated: since(1_001), ..any() }, Walk::Sessions),
+            (Filter { created: since(1_995), ..of_a() }, Walk::Label("a", "1")),
         ] {
+            let query = Query { filter, ..Query::default() };
             assert_eq!(shortest_walk(&connection, &query).expect("a walk"), expected, "{query:?}");
         }
+    }
+
+    #[test]
+    fn a_page_reads_no_more_than_its_budget() {
+        let connection = two_thousand();
+        connection.execute_batch("INSERT INTO sessions SELECT key + 2000, session_id || 'x', game, state, created + 2000, updated, 1, labels, '', NULL, NULL, NULL FROM sessions").expect("more");
+        // On the walk of all 4,000, the sessions that changed at time 1,001 or later are the older half of either half.
+        let updated = Span { from: Some(1_001), before: None };
+        let mut query = Query { filter: Filter { updated, ..Filter::default() }, limit: 1_500, after: None };
+        let mut sizes = Vec::new();
+        loop {
+            let page = list(&connection, &query).expect("a page");
+            sizes.push(page.heads.len());
+            if page.next.is_none() {
+                break;
+            }
+            query.after = page.next;
+        }
+        assert_eq!(sizes, [1_000, 1_000, 0]);
     }
 }

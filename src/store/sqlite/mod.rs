@@ -1,7 +1,10 @@
 //! The embedded store: one SQLite file, written by one thread and read by a few connections.
 
+mod batches;
 mod condition;
 mod errors;
+mod expiry;
+mod imports;
 mod lists;
 mod lock;
 mod open;
@@ -10,13 +13,15 @@ mod pool;
 mod queue;
 mod reads;
 mod schema;
+mod walk;
 mod writer;
 mod writes;
 
 pub use open_error::OpenError;
 
 use super::{
-    Append, Appended, Create, Created, Creation, Delete, Deleted, Head, Health, Import, Query, Store, StoreError, StoredEvent,
+    Append, Appended, Create, CreateAll, Created, CreatedAll, Creation, Delete, Deleted, Expirable, Head, HeadPage, Health,
+    IdleQuery, Import, Micros, Query, State, Store, StoreError, StoredEvent,
 };
 use async_trait::async_trait;
 use condition::Condition;
@@ -85,14 +90,17 @@ impl SqliteStore {
 impl Store for SqliteStore {
     async fn create(&self, create: Create) -> Result<Created, StoreError> {
         create.assert_valid();
-        // Here, since the writer's thread is what all writes wait for.
-        let hashes = create.hashes();
-        self.writer.write(move |connection| writes::create(connection, &create, &hashes)).await
+        self.writer.write(move |connection| writes::create(connection, &create)).await
     }
 
     async fn import(&self, import: Import) -> Result<Created, StoreError> {
         import.assert_valid();
-        self.writer.write(move |connection| writes::import(connection, &import)).await
+        self.writer.write(move |connection| imports::import(connection, &import)).await
+    }
+
+    async fn create_all(&self, batch: CreateAll) -> Result<CreatedAll, StoreError> {
+        batch.assert_valid();
+        self.writer.write(move |connection| batches::create_all(connection, &batch)).await
     }
 
     async fn creation(&self, request_id: &str) -> Result<Option<Creation>, StoreError> {
@@ -119,8 +127,20 @@ impl Store for SqliteStore {
         self.readers.read(move |connection| reads::head(connection, &session_id)).await
     }
 
-    async fn list(&self, query: Query) -> Result<Vec<Head>, StoreError> {
+    async fn heads(&self, session_ids: Vec<String>) -> Result<Vec<Option<Head>>, StoreError> {
+        self.readers.read(move |connection| reads::heads(connection, &session_ids)).await
+    }
+
+    async fn list(&self, query: Query) -> Result<HeadPage, StoreError> {
         self.readers.read(move |connection| lists::list(connection, &query)).await
+    }
+
+    async fn idle(&self, query: IdleQuery) -> Result<Vec<Expirable>, StoreError> {
+        self.readers.read(move |connection| expiry::idle(connection, &query)).await
+    }
+
+    async fn due(&self, state: State, by: Micros, limit: usize) -> Result<Vec<Expirable>, StoreError> {
+        self.readers.read(move |connection| expiry::due(connection, state, by, limit)).await
     }
 
     fn health(&self) -> watch::Receiver<Health> {

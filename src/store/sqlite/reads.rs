@@ -6,11 +6,17 @@ use rusqlite::types::Type;
 use rusqlite::{Connection, OptionalExtension, Row};
 
 /// The columns that make a head, of the table `s`.
-pub(super) const HEAD: &str = "s.session_id, s.game, s.state, s.created, s.updated, s.version, s.labels, s.summary";
+pub(super) const HEAD: &str = "s.session_id, s.game, s.state, s.created, s.updated, s.version, s.labels, s.summary, \
+     s.south_player, s.north_player, s.expires";
 
 pub(super) fn head(connection: &Connection, session_id: &str) -> Result<Option<Head>, Failure> {
     let sql = format!("SELECT {HEAD} FROM sessions s WHERE s.session_id = ?1");
     Ok(connection.prepare_cached(&sql)?.query_row([session_id], head_of).optional()?)
+}
+
+pub(super) fn heads(connection: &Connection, session_ids: &[String]) -> Result<Vec<Option<Head>>, Failure> {
+    let transaction = connection.unchecked_transaction()?;
+    session_ids.iter().map(|session_id| head(&transaction, session_id)).collect()
 }
 
 pub(super) fn creation(connection: &Connection, request_id: &str) -> Result<Option<Creation>, Failure> {
@@ -91,6 +97,8 @@ pub(super) fn head_of(row: &Row<'_>) -> rusqlite::Result<Head> {
         labels: serde_json::from_str(&labels)
             .map_err(|error| rusqlite::Error::FromSqlConversionFailure(6, Type::Text, Box::new(error)))?,
         summary: row.get(7)?,
+        players: [row.get(8)?, row.get(9)?],
+        expires: row.get(10)?,
     })
 }
 

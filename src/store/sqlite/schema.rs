@@ -7,7 +7,7 @@ pub(super) const APPLICATION_ID: i32 = 0x4D4E_434C;
 
 /// One for every version of the schema: what makes a file of the version before into one of this version. What has been
 /// released is never changed; a change is a new line.
-const MIGRATIONS: &[&str] = &[VERSION_1, HASHES];
+const MIGRATIONS: &[&str] = &[VERSION_1, VERSION_2, VERSION_3];
 
 /// The version that this program reads and writes.
 pub(super) const VERSION: i32 = MIGRATIONS.len() as i32;
@@ -76,9 +76,37 @@ CREATE TABLE tombstones (
 ) STRICT, WITHOUT ROWID;
 ";
 
+// A player's sessions are found like a label's, whichever seat the player holds.
+//
+// Sessions by the time of their last change: for lists of what has changed lately, and to find what is to expire. There,
+// those whose end is announced are passed over; hence they are apart in the index.
+const VERSION_2: &str = "
+ALTER TABLE sessions ADD COLUMN south_player TEXT;
+ALTER TABLE sessions ADD COLUMN north_player TEXT;
+ALTER TABLE sessions ADD COLUMN expires      INTEGER;
+CREATE INDEX sessions_by_update ON sessions (state, expires IS NOT NULL, updated, session_id);
+CREATE INDEX sessions_by_expiry ON sessions (state, expires, session_id) WHERE expires IS NOT NULL;
+
+CREATE TABLE players (
+    player     TEXT    NOT NULL,
+    created    INTEGER NOT NULL,
+    session_id TEXT    NOT NULL,
+    session    INTEGER NOT NULL,
+    PRIMARY KEY (player, created, session_id)
+) STRICT, WITHOUT ROWID;
+
+-- What a request id of `creations` made beside that session, by its place in the batch.
+CREATE TABLE batches (
+    request_id TEXT    NOT NULL,
+    place      INTEGER NOT NULL,
+    session_id TEXT    NOT NULL,
+    PRIMARY KEY (request_id, place)
+) STRICT, WITHOUT ROWID;
+";
+
 // Events that are there keep NULL: adding a column changes no row, so that opening a file of a million sessions takes no longer for
 // it. Their hashes are computed when they are read, and covered by the first one that is stored after them.
-const HASHES: &str = "ALTER TABLE events ADD COLUMN hash BLOB;";
+const VERSION_3: &str = "ALTER TABLE events ADD COLUMN hash BLOB;";
 
 /// A committed write that changes nothing of worth: it succeeds if writing succeeds.
 pub(super) const HEARTBEAT: &str = "UPDATE meta SET heartbeats = heartbeats + 1 WHERE id = 1";

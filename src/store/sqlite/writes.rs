@@ -1,10 +1,10 @@
-//! The writes, each as a function of the writer's connection inside a transaction.
+//! The writes to one session, each as a function of the writer's connection inside a transaction.
 //!
 //! A write that is refused has changed nothing, by the order of its steps: what may refuse it comes first.
 
 use super::errors::Failure;
 use super::reads;
-use crate::store::{Append, Appended, Create, Created, Delete, Deleted, EventHash, Head, Import, Request, State, StoredEvent};
+use crate::store::{Append, Appended, Create, Created, Delete, Deleted, EventHash, Head, Players, Request, State};
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
 /// The number that stands for a state in the tables.
@@ -16,66 +16,50 @@ pub(super) fn state_code(state: State) -> i64 {
     }
 }
 
-pub(super) fn create(connection: &Connection, create: &Create, hashes: &[EventHash]) -> Result<Created, Failure> {
-    let key = match make(connection, &create.head, create.request.as_ref())? {
-        Ok(key) => key,
-        Err(otherwise) => return Ok(otherwise),
-    };
-    let request = create.request.as_ref();
-    let events = Events { session: key, after: 0, time: create.head.created, request, bodies: &create.events, hashes };
-    if !insert_events(connection, &events)? {
-        return Err(has_events(&create.head));
-    }
-    Ok(Created::Done)
-}
-
-pub(super) fn import(connection: &Connection, import: &Import) -> Result<Created, Failure> {
-    let key = match make(connection, &import.head, import.request.as_ref())? {
-        Ok(key) => key,
-        Err(otherwise) => return Ok(otherwise),
-    };
-    let same_request = |a: &StoredEvent, b: &StoredEvent| a.request.is_some() && a.request == b.request;
-    for group in import.events.chunk_by(same_request) {
-        for (place, event) in group.iter().enumerate() {
-            let row = EventRow {
-                session: key,
-                seq: event.seq,
-                time: event.time,
-                first: place == 0,
-                request: event.request.as_ref(),
-                body: &event.body,
-                hash: event.hash.as_ref(),
-            };
-            if !insert_event(connection, &row)? {
-                return Err(has_events(&import.head));
-            }
-        }
-    }
-    Ok(Created::Done)
-}
-
-fn has_events(head: &Head) -> Failure {
-    Failure::Rows(format!("session {} is new but has events, or a request id twice", head.session_id))
-}
-
-/// Makes a session without its events, and gives its key; or what it came to instead.
-fn make(connection: &Connection, head: &Head, request: Option<&Request>) -> Result<Result<i64, Created>, Failure> {
-    if let Some(request) = request
+pub(super) fn create(connection: &Connection, create: &Create) -> Result<Created, Failure> {
+    if let Some(request) = &create.request
         && let Some(creation) = reads::creation(connection, &request.id)?
     {
-        return Ok(Err(Created::Repeated(creation)));
+        return Ok(Created::Repeated(creation));
     }
-    if is_taken(connection, &head.session_id)? {
-        return Ok(Err(Created::IdTaken));
+    if is_taken(connection, &create.head.session_id)? {
+        return Ok(Created::IdTaken);
     }
+    if let Some(request) = &create.request {
+        insert_creation(connection, request, &create.head.session_id)?;
+    }
+    insert(connection, create, create.request.as_ref())?;
+    Ok(Created::Done)
+}
+
+/// Inserts a session whose id is free; `request` is what its first events bear.
+pub(super) fn insert(connection: &Connection, create: &Create, request: Option<&Request>) -> Result<(), Failure> {
+    let head = &create.head;
+    let session = insert_head(connection, head)?;
+    let hashes = create.hashes(request);
+    let events = Events { session, after: 0, time: head.created, request, bodies: &create.events, hashes: &hashes };
+    if !insert_events(connection, &events)? {
+        return Err(Failure::Rows(format!("session {} is new but has events", head.session_id)));
+    }
+    Ok(())
+}
+
+/// Inserts a session without its events, and gives its key.
+pub(super) fn insert_head(connection: &Connection, head: &Head) -> rusqlite::Result<i64> {
     let key = insert_session(connection, head)?;
     insert_labels(connection, key, head)?;
-    if let Some(request) = request {
-        connection
-            .prepare_cached("INSERT INTO creations (request_id, digest, session_id) VALUES (?1, ?2, ?3)")?
-            .execute(params![request.id, request.digest, head.session_id])?;
-    }
-    Ok(Ok(key))
+    insert_players(connection, key, head)?;
+    Ok(key)
+}
+
+/// Remembers which session a request has made.
+pub(super) fn insert_creation(connection: &Connection, request: &Request, session_id: &str) -> rusqlite::Result<()> {
+    connection.prepare_cached("INSERT INTO creations (request_id, digest, session_id) VALUES (?1, ?2, ?3)")?.execute(params![
+        request.id,
+        request.digest,
+        session_id
+    ])?;
+    Ok(())
 }
 
 pub(super) fn append(connection: &Connection, append: &Append) -> Result<Appended, Failure> {
@@ -106,7 +90,31 @@ pub(super) fn append(connection: &Connection, append: &Append) -> Result<Appende
             .prepare_cached("UPDATE sessions SET state = ?2 WHERE key = ?1")?
             .execute(params![session.key, state_code(append.state)])?;
     }
+    if session.expires != append.expires {
+        connection
+            .prepare_cached("UPDATE sessions SET expires = ?2 WHERE key = ?1")?
+            .execute(params![session.key, append.expires])?;
+    }
+    if session.players != append.players {
+        seat_players(connection, session.key, append)?;
+    }
     Ok(Appended::Done)
+}
+
+/// Puts other players in the seats of a session.
+fn seat_players(connection: &Connection, key: i64, append: &Append) -> Result<(), Failure> {
+    let Some(mut head) = reads::head(connection, &append.session_id)? else {
+        return Err(Failure::Rows(format!("session {} has gone while it was changed", append.session_id)));
+    };
+    delete_players(connection, &head)?;
+    head.players.clone_from(&append.players);
+    connection.prepare_cached("UPDATE sessions SET south_player = ?2, north_player = ?3 WHERE key = ?1")?.execute(params![
+        key,
+        head.players[0],
+        head.players[1]
+    ])?;
+    insert_players(connection, key, &head)?;
+    Ok(())
 }
 
 pub(super) fn delete(connection: &Connection, delete: &Delete) -> Result<Deleted, Failure> {
@@ -119,11 +127,9 @@ pub(super) fn delete(connection: &Connection, delete: &Delete) -> Result<Deleted
     if delete.expected_version.is_some_and(|expected| expected != session.version) {
         return Ok(Deleted::Conflict(session.version));
     }
-    let labels = reads::head(connection, &delete.session_id)?.map(|head| (head.created, head.labels));
-    for (created, (name, value)) in labels.iter().flat_map(|(created, labels)| labels.iter().map(move |l| (created, l))) {
-        connection
-            .prepare_cached("DELETE FROM labels WHERE name = ?1 AND value = ?2 AND created = ?3 AND session_id = ?4")?
-            .execute(params![name, value, created, delete.session_id])?;
+    if let Some(head) = reads::head(connection, &delete.session_id)? {
+        delete_labels(connection, &head)?;
+        delete_players(connection, &head)?;
     }
     connection.prepare_cached("DELETE FROM events WHERE session = ?1")?.execute([session.key])?;
     connection.prepare_cached("DELETE FROM sessions WHERE key = ?1")?.execute([session.key])?;
@@ -139,16 +145,22 @@ struct Found {
     key: i64,
     version: u32,
     state: i64,
+    players: Players,
+    expires: Option<i64>,
 }
 
 fn find(connection: &Connection, session_id: &str) -> rusqlite::Result<Option<Found>> {
     connection
-        .prepare_cached("SELECT key, version, state FROM sessions WHERE session_id = ?1")?
-        .query_row([session_id], |row| Ok(Found { key: row.get(0)?, version: row.get(1)?, state: row.get(2)? }))
+        .prepare_cached("SELECT key, version, state, south_player, north_player, expires FROM sessions WHERE session_id = ?1")?
+        .query_row([session_id], |row| {
+            let players = [row.get(3)?, row.get(4)?];
+            Ok(Found { key: row.get(0)?, version: row.get(1)?, state: row.get(2)?, players, expires: row.get(5)? })
+        })
         .optional()
 }
 
-fn is_taken(connection: &Connection, session_id: &str) -> rusqlite::Result<bool> {
+/// Whether a session of this id is there or was.
+pub(super) fn is_taken(connection: &Connection, session_id: &str) -> rusqlite::Result<bool> {
     connection
         .prepare_cached(
             "SELECT EXISTS (SELECT 1 FROM sessions WHERE session_id = ?1)
@@ -168,8 +180,9 @@ fn insert_session(connection: &Connection, head: &Head) -> rusqlite::Result<i64>
     let labels = serde_json::to_string(&head.labels).expect("a map of strings is JSON");
     connection
         .prepare_cached(
-            "INSERT INTO sessions (session_id, game, state, created, updated, version, labels, summary)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+            "INSERT INTO sessions (session_id, game, state, created, updated, version, labels, summary,
+                                   south_player, north_player, expires)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
         )?
         .execute(params![
             head.session_id,
@@ -179,7 +192,10 @@ fn insert_session(connection: &Connection, head: &Head) -> rusqlite::Result<i64>
             head.updated,
             head.version,
             labels,
-            head.summary
+            head.summary,
+            head.players[0],
+            head.players[1],
+            head.expires
         ])?;
     Ok(connection.last_insert_rowid())
 }
@@ -189,6 +205,34 @@ fn insert_labels(connection: &Connection, key: i64, head: &Head) -> rusqlite::Re
         .prepare_cached("INSERT INTO labels (name, value, created, session_id, session) VALUES (?1, ?2, ?3, ?4, ?5)")?;
     for (name, value) in &head.labels {
         insert.execute(params![name, value, head.created, head.session_id, key])?;
+    }
+    Ok(())
+}
+
+fn delete_labels(connection: &Connection, head: &Head) -> rusqlite::Result<()> {
+    let mut delete =
+        connection.prepare_cached("DELETE FROM labels WHERE name = ?1 AND value = ?2 AND created = ?3 AND session_id = ?4")?;
+    for (name, value) in &head.labels {
+        delete.execute(params![name, value, head.created, head.session_id])?;
+    }
+    Ok(())
+}
+
+/// One row a player, also of one who holds both seats.
+fn insert_players(connection: &Connection, key: i64, head: &Head) -> rusqlite::Result<()> {
+    let mut insert = connection.prepare_cached(
+        "INSERT INTO players (player, created, session_id, session) VALUES (?1, ?2, ?3, ?4) ON CONFLICT DO NOTHING",
+    )?;
+    for player in head.players.iter().flatten() {
+        insert.execute(params![player, head.created, head.session_id, key])?;
+    }
+    Ok(())
+}
+
+fn delete_players(connection: &Connection, head: &Head) -> rusqlite::Result<()> {
+    let mut delete = connection.prepare_cached("DELETE FROM players WHERE player = ?1 AND created = ?2 AND session_id = ?3")?;
+    for player in head.players.iter().flatten() {
+        delete.execute(params![player, head.created, head.session_id])?;
     }
     Ok(())
 }
@@ -224,19 +268,19 @@ fn insert_events(connection: &Connection, events: &Events<'_>) -> rusqlite::Resu
 }
 
 /// An event as it stands in its table.
-struct EventRow<'a> {
-    session: i64,
-    seq: u32,
-    time: i64,
+pub(super) struct EventRow<'a> {
+    pub session: i64,
+    pub seq: u32,
+    pub time: i64,
     /// The first of its request, or of its append if that had no id.
-    first: bool,
-    request: Option<&'a Request>,
-    body: &'a str,
-    hash: Option<&'a EventHash>,
+    pub first: bool,
+    pub request: Option<&'a Request>,
+    pub body: &'a str,
+    pub hash: Option<&'a EventHash>,
 }
 
 /// Whether it was inserted: not if it is the first of its request and the session has used the request's id.
-fn insert_event(connection: &Connection, row: &EventRow<'_>) -> rusqlite::Result<bool> {
+pub(super) fn insert_event(connection: &Connection, row: &EventRow<'_>) -> rusqlite::Result<bool> {
     let mut insert = connection.prepare_cached(
         "INSERT INTO events (session, seq, time, first, request_id, digest, body, hash) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
          ON CONFLICT (session, request_id) WHERE first = 1 AND request_id IS NOT NULL DO NOTHING",

@@ -24,7 +24,7 @@ pub fn clock_in(setting: Option<proto::ClockSetting>) -> Result<Option<ClockSett
     let Some(proto::ClockSetting { kind }) = setting else { return Ok(None) };
     let setting = match kind.ok_or("one of per_move, days_per_move, total and byo_yomi")? {
         Kind::PerMove(limit) => ClockSetting::PerMove { limit: duration_in(Some(limit)) },
-        Kind::DaysPerMove(days) => ClockSetting::PerMove { limit: DAY * Micros::from(days) },
+        Kind::DaysPerMove(days) => ClockSetting::PerMove { limit: DAY.saturating_mul(Micros::from(days)) },
         Kind::Total(proto::TotalTime { main, increment }) => {
             ClockSetting::Total { main: duration_in(main), increment: duration_in(increment) }
         }

@@ -3,7 +3,7 @@
 use super::session::timestamp;
 use super::{kind_out, move_out, result, seat_out, steps};
 use crate::service::EventRecord;
-use crate::session::Event;
+use crate::session::{Event, Player};
 use crate::wire::proto::{self, event::Body};
 
 /// An event; `made` is the session as its first event made it, which that event shows.
@@ -31,6 +31,12 @@ pub fn event(record: EventRecord, made: Option<proto::Session>) -> proto::Event 
         Event::TakenBack { to_version, position } => Body::TakenBack(proto::TakenBack { to_version, position }),
         Event::TimedOut { seat: _, deadline } => Body::TimedOut(proto::TimedOut { deadline: Some(timestamp(deadline)) }),
         Event::RematchMade { session_id } => Body::RematchMade(proto::RematchMade { session_id }),
+        Event::SeatClaimed { seat, player: Player { reference, display_name }, token: _ } => {
+            Body::SeatClaimed(proto::SeatClaimed { seat: seat_out(seat), player: reference, display_name })
+        }
+        Event::TokenRotated { seat, token: _ } => Body::TokenRotated(proto::TokenRotated { seat: seat_out(seat) }),
+        Event::TokenRevoked { seat } => Body::TokenRevoked(proto::TokenRevoked { seat: seat_out(seat) }),
+        Event::Expiring { at } => Body::Expiring(proto::SessionExpiring { expire_time: Some(timestamp(at)) }),
     };
     let request_id = request_id.unwrap_or_default();
     proto::Event { version, time: Some(timestamp(time)), seat, request_id, hash: hash.to_string(), body: Some(body) }

@@ -2,7 +2,7 @@
 
 use super::{clock_out, position_out, proposal_out, seat_out};
 use crate::game::{Guards, Position};
-use crate::session::{GuardLimits, MatchResult, Micros, Session, State, View};
+use crate::session::{GuardLimits, MatchResult, Micros, Player, SeatView, Session, SpectatorPolicy, Spectators, State, View};
 use crate::store::Head;
 use crate::wire::proto;
 use prost_types::Timestamp;
@@ -59,6 +59,8 @@ pub fn session(session: &Session) -> proto::Session {
         updated: session.updated(),
         state: session.state(),
         version: session.version(),
+        players: Default::default(),
+        expires: session.expires(),
         summary: String::new(),
     };
     let head_hash = session.head_hash().to_string();
@@ -67,7 +69,7 @@ pub fn session(session: &Session) -> proto::Session {
 
 /// A session, from what the store keeps of it for lists.
 pub fn listed(head: Head, view: View, position: &Position) -> proto::Session {
-    let Head { session_id, game, labels, created, updated, state, version, summary: _ } = head;
+    let Head { session_id, game, labels, created, updated, state, version, players: _, expires, summary: _ } = head;
     let View {
         options,
         guards: GuardLimits { repetition, quiet, max_plies },
@@ -82,6 +84,8 @@ pub fn listed(head: Head, view: View, position: &Position) -> proto::Session {
         proposals,
         previous_session_id,
         next_session_id,
+        seats,
+        spectators: Spectators { policy, delay_plies },
     } = view;
     proto::Session {
         session_id,
@@ -107,5 +111,23 @@ pub fn listed(head: Head, view: View, position: &Position) -> proto::Session {
         next_session_id: next_session_id.unwrap_or_default(),
         // Lists are made without reading events.
         head_hash: String::new(),
+        seats: seats.into_iter().map(seat_info).collect(),
+        spectators: Some(proto::Spectators { policy: policy_out(policy), delay_plies }),
+        expire_time: expires.map(timestamp),
+    }
+}
+
+fn seat_info(view: SeatView) -> proto::SeatInfo {
+    let SeatView { seat, player, joinable, has_token } = view;
+    let claimed = player.is_some();
+    let Player { reference, display_name } = player.unwrap_or_default();
+    proto::SeatInfo { seat: seat_out(seat), claimed, player: reference, display_name, joinable, has_token }
+}
+
+fn policy_out(policy: SpectatorPolicy) -> i32 {
+    match policy {
+        SpectatorPolicy::None => proto::SpectatorPolicy::None.into(),
+        SpectatorPolicy::Unlisted => proto::SpectatorPolicy::Unlisted.into(),
+        SpectatorPolicy::Public => proto::SpectatorPolicy::Public.into(),
     }
 }

@@ -1,15 +1,25 @@
 //! Lists: order, filters, pages.
 
-use super::{Subject, append, create, delete, ids};
-use mancala::store::{Append, Create, Created, Head, Query, State};
-use std::collections::BTreeMap;
+use super::{Subject, append, create, create_all, delete, ids};
+use mancala::store::{Append, Appended, Create, Created, CreatedAll, Filter, Head, Players, Query, Span, State};
+use std::collections::{BTreeMap, BTreeSet};
 
-/// Session `n` of a mixed lot: five games' worth of ids, three states, labels of several frequencies, times that repeat.
+/// Session `n` of a mixed lot: five games' worth of ids, three states, labels and players of several frequencies, times
+/// that repeat, changes that do not follow the times of creation.
 fn mixed(n: u32) -> Create {
     let labels = BTreeMap::from([("third".into(), (n % 3).to_string()), ("fourth".into(), (n % 4).to_string())]);
     let state = [State::Active, State::Finished, State::Aborted][(n / 5 % 3) as usize];
-    let head =
-        Head { game: format!("game{}", n % 5), labels, state, created: i64::from(n / 7), ..create(&format!("s{n:03}")).head };
+    let player = |n: u32| (n != 0).then(|| format!("p{n}"));
+    let head = Head {
+        game: format!("game{}", n % 5),
+        labels,
+        state,
+        created: i64::from(n / 7),
+        updated: i64::from(n / 7 + n % 13 * 10),
+        players: [player(n % 4), player(n % 6 / 2)],
+        expires: (n % 3 == 0).then_some(i64::from(n)),
+        ..create(&format!("s{n:03}")).head
+    };
     Create { head, ..create("") }
 }
 
@@ -22,32 +32,69 @@ pub async fn lists_filter_and_order(store: Subject) {
     }
     heads.sort_by(|a, b| (b.created, &b.session_id).cmp(&(a.created, &a.session_id)));
 
+    for filter in filters() {
+        let expected: Vec<&Head> = heads.iter().filter(|head| fits(&filter, head)).collect();
+        for limit in [1, 7, 1_000] {
+            let query = Query { filter: filter.clone(), after: None, limit };
+            let found = pages(&store, query.clone()).await;
+            assert_eq!(found.iter().collect::<Vec<_>>(), expected, "{query:?}");
+        }
+    }
+    let none = store.list(Query::default()).await.expect("list");
+    assert_eq!((none.heads, none.next), (vec![], None), "a limit of 0 is none");
+}
+
+/// What a filter means.
+fn fits(filter: &Filter, head: &Head) -> bool {
+    let Filter { game, state, labels, players, seats, created, updated } = filter;
+    let within = |span: &Span, time| span.from.is_none_or(|from| time >= from) && span.before.is_none_or(|before| time < before);
+    game.as_ref().is_none_or(|game| head.game == *game)
+        && state.is_none_or(|state| head.state == state)
+        && labels.iter().all(|(name, value)| head.labels.get(name) == Some(value))
+        && players.iter().all(|player| head.players.iter().flatten().any(|held| held == player))
+        && seats.iter().zip(&head.players).all(|(asked, held)| asked.is_none() || asked == held)
+        && within(created, head.created)
+        && within(updated, head.updated)
+}
+
+/// Every part of a filter by itself, and beside every other.
+fn filters() -> Vec<Filter> {
     let labels = |pairs: &[(&str, &str)]| pairs.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect();
-    for game in [None, Some("game3".to_owned()), Some("none".to_owned())] {
-        for state in [None, Some(State::Active), Some(State::Finished), Some(State::Aborted)] {
-            for labels in [
-                labels(&[]),
-                labels(&[("third", "2")]),
-                labels(&[("third", "1"), ("fourth", "3")]),
-                labels(&[("third", "5")]),
-                labels(&[("third", "1"), ("none", "")]),
-            ] {
-                let labels: BTreeMap<String, String> = labels;
-                let expected: Vec<&Head> = heads
-                    .iter()
-                    .filter(|head| game.as_ref().is_none_or(|game| head.game == *game))
-                    .filter(|head| state.is_none_or(|state| head.state == state))
-                    .filter(|head| labels.iter().all(|(name, value)| head.labels.get(name) == Some(value)))
-                    .collect();
-                for limit in [1, 7, 1_000] {
-                    let query = Query { game: game.clone(), state, labels: labels.clone(), after: None, limit };
-                    let found = pages(&store, query.clone()).await;
-                    assert_eq!(found.iter().collect::<Vec<_>>(), expected, "{query:?}");
-                }
+    let games = [None, Some("game3"), Some("none")].map(|game| game.map(str::to_owned));
+    let states = [None, Some(State::Active), Some(State::Finished), Some(State::Aborted)];
+    let labels: [BTreeMap<String, String>; 5] = [
+        labels(&[]),
+        labels(&[("third", "2")]),
+        labels(&[("third", "1"), ("fourth", "3")]),
+        labels(&[("third", "5")]),
+        labels(&[("third", "1"), ("none", "")]),
+    ];
+    let players = [&[][..], &["p1"], &["p1", "p2"], &["p9"]].map(|players| players.iter().map(|&p| p.to_owned()).collect());
+    let player = |player: &str| Some(player.to_owned());
+    let seats: [Players; 4] = [[None, None], [player("p1"), None], [None, player("p2")], [player("p3"), player("p1")]];
+    let span = |from, before| Span { from, before };
+    let spans = [span(None, None), span(Some(10), None), span(None, Some(11)), span(Some(3), Some(20)), span(Some(7), Some(7))];
+
+    let mut all = Vec::new();
+    for game in &games {
+        for state in states {
+            for labels in &labels {
+                all.push(Filter { game: game.clone(), state, labels: labels.clone(), ..Filter::default() });
             }
         }
     }
-    assert_eq!(store.list(Query::default()).await, Ok(vec![]), "a limit of 0 is none");
+    for players in &players {
+        for seats in &seats {
+            for (created, updated) in spans.iter().flat_map(|&created| spans.map(|updated| (created, updated))) {
+                let filter =
+                    Filter { players: BTreeSet::clone(players), seats: seats.clone(), created, updated, ..Filter::default() };
+                all.push(Filter { labels: labels[1].clone(), game: games[1].clone(), ..filter.clone() });
+                all.push(Filter { state: states[2], ..filter.clone() });
+                all.push(filter);
+            }
+        }
+    }
+    all
 }
 
 /// All pages of a query, one after the other.
@@ -55,12 +102,12 @@ async fn pages(store: &Subject, mut query: Query) -> Vec<Head> {
     let mut found = Vec::new();
     loop {
         let page = store.list(query.clone()).await.expect("list");
-        assert!(page.len() <= query.limit);
-        let Some(last) = page.last() else {
+        assert!(page.heads.len() <= query.limit);
+        found.extend(page.heads);
+        if page.next.is_none() {
             return found;
-        };
-        query.after = Some((last.created, last.session_id.clone()));
-        found.extend(page);
+        }
+        query.after = page.next;
     }
 }
 
@@ -72,9 +119,8 @@ pub async fn pages_are_stable_while_others_write(store: Subject) {
     let mut seen = Vec::new();
     for round in 0..6 {
         let page = store.list(query.clone()).await.expect("list");
-        let last = page.last().expect("a page").clone();
-        query.after = Some((last.created, last.session_id));
-        seen.extend(page.into_iter().map(|head| head.session_id));
+        query.after = page.next;
+        seen.extend(page.heads.into_iter().map(|head| head.session_id));
         // Newer ones come, seen ones change and go.
         store
             .create(Create { head: Head { created: 10_000 + round, ..mixed(900 + round as u32).head }, ..create("") })
@@ -90,13 +136,65 @@ pub async fn pages_are_stable_while_others_write(store: Subject) {
 
 pub async fn a_change_of_state_moves_between_lists(store: Subject) {
     store.create(create("s")).await.expect("create");
-    let of = |state| Query { state: Some(state), game: Some("gore".into()), limit: 10, ..Query::default() };
+    let of = |state, game: Option<&str>| Query {
+        filter: Filter { state: Some(state), game: game.map(str::to_owned), ..Filter::default() },
+        limit: 10,
+        ..Query::default()
+    };
     for (version, state) in [(1, State::Finished), (2, State::Active), (3, State::Aborted)] {
         store.append(Append { state, ..append("s", version) }).await.expect("append");
         for other in [State::Active, State::Finished, State::Aborted] {
             let expected: &[&str] = if other == state { &["s"] } else { &[] };
-            assert_eq!(ids(&store, of(other)).await, expected);
-            assert_eq!(ids(&store, Query { game: None, ..of(other) }).await, expected);
+            assert_eq!(ids(&store, of(other, Some("gore"))).await, expected);
+            assert_eq!(ids(&store, of(other, None)).await, expected);
+        }
+    }
+}
+
+pub async fn changed_players_are_found_by_their_names(store: Subject) {
+    let player = |player: &str| Some(player.to_owned());
+    let of = |name: &str| Query {
+        filter: Filter { players: [name.to_owned()].into(), ..Filter::default() },
+        limit: 10,
+        ..Query::default()
+    };
+    store.create(create("s")).await.expect("create");
+    let seatings =
+        [[player("a"), None], [player("a"), player("b")], [player("b"), player("b")], [None, player("a")], [None, None]];
+    for (version, players) in (1..).zip(seatings) {
+        let change = Append { players: players.clone(), ..append("s", version) };
+        assert_eq!(store.append(change).await, Ok(Appended::Done));
+        assert_eq!(store.head("s").await.expect("head").expect("the session").players, players);
+        for name in ["a", "b"] {
+            let expected: &[&str] = if players.contains(&player(name)) { &["s"] } else { &[] };
+            assert_eq!(ids(&store, of(name)).await, expected, "{name} of {players:?}");
+        }
+    }
+    store.append(Append { players: [player("a"), player("a")], ..append("s", 6) }).await.expect("append");
+    store.delete(delete("s")).await.expect("delete");
+    assert_eq!(ids(&store, of("a")).await, [""; 0]);
+}
+
+/// However long the walks are that a list can be read along, and however little there is to be found on them.
+pub async fn what_is_rare_is_found_all_the_same(store: Subject) {
+    // Half have one label, half another, and two in 6,000 have both.
+    let label = |n: u32, name: &str, has: bool| (has || n == 17 || n == 5_000).then(|| (name.to_owned(), "1".to_owned()));
+    for batch in 0..12 {
+        let numbers = batch * 500..batch * 500 + 500;
+        let sessions = numbers.map(|n| {
+            let labels = label(n, "even", n % 2 == 0).into_iter().chain(label(n, "odd", n % 2 == 1)).collect();
+            let head = Head { labels, created: i64::from(n), updated: 10_000, ..create(&format!("s{n:04}")).head };
+            Create { head, ..create("") }
+        });
+        assert_eq!(store.create_all(create_all(sessions)).await, Ok(CreatedAll::Done));
+    }
+    let labels: BTreeMap<_, _> = ["even", "odd"].map(|name| (name.to_owned(), "1".to_owned())).into();
+    for updated in [Span::default(), Span { from: Some(9_999), before: None }] {
+        let filter = Filter { labels: labels.clone(), updated, ..Filter::default() };
+        for limit in [1, 2, 50] {
+            let found = pages(&store, Query { filter: filter.clone(), after: None, limit }).await;
+            let ids: Vec<_> = found.iter().map(|head| head.session_id.as_str()).collect();
+            assert_eq!(ids, ["s5000", "s0017"]);
         }
     }
 }

@@ -1,16 +1,20 @@
 //! What every store must do, whatever database it is made of. Each function wants a store of its own, empty.
 
+mod batches;
+mod expiry;
 mod imports;
 mod lists;
 mod outcomes;
 mod races;
 
+pub use batches::*;
+pub use expiry::*;
 pub use imports::*;
 pub use lists::*;
 pub use outcomes::*;
 pub use races::*;
 
-use mancala::store::{Append, Create, Delete, EventHash, Head, Query, Request, State, Store, StoredEvent};
+use mancala::store::{Append, Create, CreateAll, Delete, EventHash, Head, Query, Request, State, Store, StoredEvent};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -33,11 +37,18 @@ pub fn create(session_id: &str) -> Create {
             updated: 1_000,
             state: State::Active,
             version: 1,
+            players: [None, None],
+            expires: None,
             summary: format!("{session_id} at 1"),
         },
         events: vec!["created".into()],
         request: None,
     }
+}
+
+/// A batch without a request.
+pub fn create_all(sessions: impl IntoIterator<Item = Create>) -> CreateAll {
+    CreateAll { sessions: sessions.into_iter().collect(), request: None }
 }
 
 /// One event on top of a version, at time 1,000 + that version.
@@ -55,6 +66,8 @@ pub fn append_of(session_id: &str, expected_version: u32, events: Vec<String>) -
         hashes: (1..).zip(&events).map(|(n, body)| EventHash::START.then(n, 0, None, body)).collect(),
         events,
         state: State::Active,
+        players: [None, None],
+        expires: None,
         summary: format!("{session_id} at {}", expected_version + 1),
     }
 }
@@ -72,5 +85,5 @@ fn bodies(events: &[StoredEvent]) -> Vec<&str> {
 }
 
 async fn ids(store: &Subject, query: Query) -> Vec<String> {
-    store.list(query).await.expect("list").into_iter().map(|head| head.session_id).collect()
+    store.list(query).await.expect("list").heads.into_iter().map(|head| head.session_id).collect()
 }

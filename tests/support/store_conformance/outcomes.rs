@@ -1,7 +1,9 @@
 //! Every outcome of every method, one caller at a time.
 
 use super::{Subject, all, append, append_of, bodies, create, delete, ids, request};
-use mancala::store::{Append, Appended, Create, Created, Creation, Delete, Deleted, Head, Query, Request, State, StoredEvent};
+use mancala::store::{
+    Append, Appended, Create, Created, Creation, Delete, Deleted, Filter, Head, HeadPage, Query, Request, State, StoredEvent,
+};
 use std::collections::BTreeMap;
 
 pub async fn what_is_created_is_read_back(store: Subject) {
@@ -10,14 +12,17 @@ pub async fn what_is_created_is_read_back(store: Subject) {
     made.head.version = 3;
     made.head.updated = -5;
     made.head.state = State::Finished;
+    made.head.players = [Some("alice".into()), Some("\"é".into())];
+    made.head.expires = Some(-7);
     made.events = vec!["one".into(), String::new(), "three\0\n\"ü€😀".into()];
     made.request = Some(request("r"));
     assert_eq!(store.create(made.clone()).await, Ok(Created::Done));
 
     assert_eq!(store.head("s").await, Ok(Some(made.head.clone())));
-    assert_eq!(store.list(Query { limit: 10, ..Query::default() }).await, Ok(vec![made.head.clone()]));
+    let listed = HeadPage { heads: vec![made.head.clone()], next: None };
+    assert_eq!(store.list(Query { limit: 10, ..Query::default() }).await, Ok(listed));
     let expected: Vec<_> = (1..)
-        .zip(made.events.iter().zip(made.hashes()))
+        .zip(made.events.iter().zip(made.hashes(made.request.as_ref())))
         .map(|(seq, (body, hash))| {
             let request = Some(request("r"));
             StoredEvent { seq, time: 1_000, request, body: body.clone(), hash: Some(hash) }
@@ -36,7 +41,8 @@ pub async fn a_session_id_is_taken_once(store: Subject) {
 
     assert_eq!(store.head("s").await, Ok(Some(create("s").head)));
     assert_eq!(store.creation("r").await, Ok(None), "a refused creation keeps no request id");
-    let labelled = Query { labels: BTreeMap::from([("a".into(), "1".into())]), limit: 10, ..Query::default() };
+    let filter = Filter { labels: BTreeMap::from([("a".into(), "1".into())]), ..Filter::default() };
+    let labelled = Query { filter, limit: 10, ..Query::default() };
     assert_eq!(ids(&store, labelled).await, [""; 0]);
     assert_eq!(all(&store, "s").await.len(), 1);
 }
@@ -165,7 +171,10 @@ pub async fn a_deleted_session_is_gone_for_good(store: Subject) {
     assert_eq!(store.append(append("s", 2)).await, Ok(Appended::NotFound));
     let any = Query { limit: 10, ..Query::default() };
     assert_eq!(ids(&store, any.clone()).await, [""; 0]);
-    assert_eq!(ids(&store, Query { labels: made.head.labels.clone(), ..any }).await, [""; 0]);
+    assert_eq!(
+        ids(&store, Query { filter: Filter { labels: made.head.labels.clone(), ..Filter::default() }, ..any }).await,
+        [""; 0]
+    );
 
     for again in [by, delete("s"), Delete { expected_version: Some(9), request: Some(request("other")), ..delete("s") }] {
         assert_eq!(store.delete(again).await, Ok(Deleted::Gone(Some(request("unmake")))));

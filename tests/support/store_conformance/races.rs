@@ -1,7 +1,7 @@
 //! Many callers at once, and big writes.
 
-use super::{Subject, all, append, append_of, bodies, create, delete, ids, request};
-use mancala::store::{Append, Appended, Create, Created, Health, Query, StoreError};
+use super::{Subject, all, append, append_of, bodies, create, create_all, delete, ids, request};
+use mancala::store::{Append, Appended, Create, Created, Health, IdleQuery, Query, State, StoreError};
 use std::collections::BTreeSet;
 use tokio::task::JoinSet;
 
@@ -121,10 +121,14 @@ pub async fn a_closed_store_says_so(store: Subject) {
     store.close().await;
     let unavailable = |end: Result<(), StoreError>| assert!(matches!(end, Err(StoreError::Unavailable(_))), "{end:?}");
     unavailable(store.create(create("t")).await.map(drop));
+    unavailable(store.create_all(create_all([create("t")])).await.map(drop));
     unavailable(store.append(append("t", 1)).await.map(drop));
     unavailable(store.delete(delete("t")).await.map(drop));
     unavailable(store.creation("r").await.map(drop));
     unavailable(store.head("t").await.map(drop));
+    unavailable(store.heads(vec!["t".into()]).await.map(drop));
+    unavailable(store.idle(IdleQuery { state: State::Active, since: 0, after: None, limit: 1 }).await.map(drop));
+    unavailable(store.due(State::Active, 0, 1).await.map(drop));
     unavailable(store.read("t", 0, 1).await.map(drop));
     unavailable(store.list(Query { limit: 1, ..Query::default() }).await.map(drop));
 }

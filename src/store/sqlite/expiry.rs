@@ -1,0 +1,53 @@
+//! Sessions to expire, found by walks along an index that stop at the first one that is not yet due.
+
+use super::errors::Failure;
+use super::reads::sql_limit;
+use super::writes::state_code;
+use crate::store::{Expirable, IdleQuery, Micros, State};
+use rusqlite::{Connection, Row, params};
+
+const IDLE: &str = "SELECT session_id, version, updated FROM sessions INDEXED BY sessions_by_update
+     WHERE state = ?1 AND (expires IS NOT NULL) = 0 AND updated <= ?2 AND (updated, session_id) > (?3, ?4)
+     ORDER BY updated, session_id LIMIT ?5";
+
+const DUE: &str = "SELECT session_id, version, updated FROM sessions INDEXED BY sessions_by_expiry
+     WHERE state = ?1 AND expires <= ?2 ORDER BY expires, session_id LIMIT ?3";
+
+pub(super) fn idle(connection: &Connection, query: &IdleQuery) -> Result<Vec<Expirable>, Failure> {
+    let (updated, session_id) = query.after.clone().unwrap_or((Micros::MIN, String::new()));
+    let mut select = connection.prepare_cached(IDLE)?;
+    let values = params![state_code(query.state), query.since, updated, session_id, sql_limit(query.limit)];
+    Ok(select.query_map(values, expirable)?.collect::<rusqlite::Result<_>>()?)
+}
+
+pub(super) fn due(connection: &Connection, state: State, by: Micros, limit: usize) -> Result<Vec<Expirable>, Failure> {
+    let mut select = connection.prepare_cached(DUE)?;
+    Ok(select.query_map(params![state_code(state), by, sql_limit(limit)], expirable)?.collect::<rusqlite::Result<_>>()?)
+}
+
+fn expirable(row: &Row<'_>) -> rusqlite::Result<Expirable> {
+    Ok(Expirable { session_id: row.get(0)?, version: row.get(1)?, updated: row.get(2)? })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::schema;
+    use super::*;
+
+    #[test]
+    fn both_are_walks_along_an_index_in_its_order() {
+        let mut connection = Connection::open_in_memory().expect("a database");
+        schema::migrate(&mut connection, 0).expect("the tables");
+        for (sql, expected) in [
+            (IDLE, "sessions_by_update (state=? AND <expr>=? AND (updated,session_id)>(?,?) AND updated<?)"),
+            (DUE, "sessions_by_expiry (state=? AND expires<?)"),
+        ] {
+            let mut explain = connection.prepare(&format!("EXPLAIN QUERY PLAN {sql}")).expect("a statement");
+            let values = vec![1; explain.parameter_count()];
+            let lines = explain.query_map(rusqlite::params_from_iter(values), |row| row.get::<_, String>(3));
+            let plan = lines.expect("a plan").collect::<rusqlite::Result<Vec<_>>>().expect("text").join("; ");
+            assert!(plan.contains(expected), "{expected} is not in: {plan}");
+            assert!(!plan.contains("SCAN") && !plan.contains("TEMP"), "{plan}");
+        }
+    }
+}

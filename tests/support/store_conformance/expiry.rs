@@ -1,0 +1,69 @@
+//! What is to expire.
+
+use super::{Subject, append, create, delete};
+use mancala::store::{Append, Appended, Create, Expirable, Head, IdleQuery, State};
+
+/// A session that last changed at a time.
+fn changed(id: &str, state: State, updated: i64, expires: Option<i64>) -> Create {
+    Create { head: Head { state, updated, expires, ..create(id).head }, ..create(id) }
+}
+
+fn names(found: &[Expirable]) -> Vec<&str> {
+    found.iter().map(|it| it.session_id.as_str()).collect()
+}
+
+pub async fn idle_sessions_come_longest_first(store: Subject) {
+    for (id, state, updated, expires) in [
+        ("late", State::Finished, 2_001, None),
+        ("d", State::Finished, 2_000, None),
+        ("b", State::Finished, 1_500, None),
+        ("c", State::Finished, 1_500, None),
+        ("a", State::Finished, 1_600, None),
+        ("active", State::Active, 1_000, None),
+        ("announced", State::Finished, 1_000, Some(9_000)),
+    ] {
+        store.create(changed(id, state, updated, expires)).await.expect("create");
+    }
+    let query = IdleQuery { state: State::Finished, since: 2_000, after: None, limit: 10 };
+    let found = store.idle(query.clone()).await.expect("idle");
+    assert_eq!(names(&found), ["b", "c", "a", "d"]);
+    assert_eq!(found[2], Expirable { session_id: "a".into(), version: 1, updated: 1_600 });
+    // From each place on, whatever has become of the session there.
+    store.delete(delete("c")).await.expect("delete");
+    for (place, rest) in [(("b", 1_500), vec!["a", "d"]), (("c", 1_500), vec!["a", "d"]), (("d", 2_000), vec![])] {
+        let after = Some((place.1, place.0.to_owned()));
+        assert_eq!(names(&store.idle(IdleQuery { after, ..query.clone() }).await.expect("idle")), rest);
+    }
+    let two = store.idle(IdleQuery { limit: 2, ..query.clone() }).await.expect("idle");
+    assert_eq!(names(&two), ["b", "a"]);
+
+    // An announcement takes a session out, a change puts it back at its new time.
+    let of_b = |version, expires| Append { state: State::Finished, expires, ..append("b", version) };
+    assert_eq!(store.append(of_b(1, Some(9_000))).await, Ok(Appended::Done));
+    assert_eq!(names(&store.idle(query.clone()).await.expect("idle")), ["a", "d"]);
+    assert_eq!(store.append(Append { time: 1_700, ..of_b(2, None) }).await, Ok(Appended::Done));
+    assert_eq!(names(&store.idle(query).await.expect("idle")), ["a", "b", "d"]);
+}
+
+pub async fn due_sessions_come_first_due_first(store: Subject) {
+    for (id, state, expires) in [
+        ("late", State::Active, Some(5_001)),
+        ("c", State::Active, Some(5_000)),
+        ("b", State::Active, Some(4_000)),
+        ("a", State::Active, Some(5_000)),
+        ("finished", State::Finished, Some(4_000)),
+        ("kept", State::Active, None),
+    ] {
+        store.create(changed(id, state, 1_000, expires)).await.expect("create");
+    }
+    let due = async |limit| store.due(State::Active, 5_000, limit).await.expect("due");
+    assert_eq!(names(&due(10).await), ["b", "a", "c"]);
+    assert_eq!(names(&due(2).await), ["b", "a"]);
+    assert_eq!(due(1).await, [Expirable { session_id: "b".into(), version: 1, updated: 1_000 }]);
+
+    assert_eq!(store.append(append("b", 1)).await, Ok(Appended::Done), "it is kept");
+    assert_eq!(store.append(Append { expires: Some(3_000), ..append("kept", 1) }).await, Ok(Appended::Done));
+    store.delete(delete("a")).await.expect("delete");
+    assert_eq!(names(&due(10).await), ["kept", "c"]);
+    assert_eq!(store.head("kept").await.expect("head").expect("the session").expires, Some(3_000));
+}
