@@ -65,8 +65,8 @@ async fn serve(config: &Config) -> Result<(), Failure> {
         AuthMode::Token => Access::tokens(config.auth.keys(), sessions.clone()),
     };
     let api = Api::new(FILE_DESCRIPTOR_SET, access)
-        .with(wire::rules_service(RulesHandlers::new(compute)))
-        .with(wire::session_service(SessionHandlers::new(sessions)));
+        .with(wire::rules_service(RulesHandlers::new(compute.clone())))
+        .with(wire::session_service(SessionHandlers::new(sessions, compute)));
 
     let (ready, readiness) = watch::channel(true);
     let (broken, breaks) = oneshot::channel();

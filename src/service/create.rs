@@ -92,9 +92,10 @@ impl Sessions {
     /// [`ServiceError::IdTaken`], [`ServiceError::RequestIdReused`], [`ServiceError::NotFound`] when it was made by the same request
     /// and deleted since, or the store's.
     pub async fn create(&self, new: NewSession) -> Result<Made, ServiceError> {
-        let (session, mut create) = new.prepare(self.clock.now())?;
+        let (mut session, mut create) = new.prepare(self.clock.now())?;
         let request = request(&new.request_id, || new.digest());
         create.request.clone_from(&request);
+        seal(&mut session, &create, request.as_ref());
         let only_made = create.events.len() == 1;
         // Held until the outcome is known, so that what is kept in it then is not older than what the store has.
         let slot = self.slots.get(session.id());
@@ -110,26 +111,45 @@ impl Sessions {
                 Ok(Made { session, replayed: false })
             }
             Created::IdTaken => Err(ServiceError::IdTaken { session_id: session.id().to_owned() }),
-            Created::Repeated(creation) => self.made_before(creation, request).await,
+            Created::Repeated(creation) => self.made_before(creation, request, None).await,
         }
     }
 
-    async fn made_before(&self, creation: store::Creation, request: Option<Request>) -> Result<Made, ServiceError> {
+    /// The answer that a request was given which made a session, as it was with its first events: so many, or those that it begins
+    /// with by itself.
+    pub(super) async fn made_before(
+        &self,
+        creation: store::Creation,
+        request: Option<Request>,
+        events: Option<u32>,
+    ) -> Result<Made, ServiceError> {
         if request.is_none_or(|request| request.digest != creation.request.digest) {
             return Err(ServiceError::RequestIdReused { request_id: creation.request.id });
         }
         if creation.deleted {
             return Err(ServiceError::not_found(&creation.session_id));
         }
-        Ok(Made { session: self.as_made(&creation.session_id).await?, replayed: true })
+        let session = match events {
+            Some(events) => self.load(&creation.session_id, events).await?.session,
+            None => self.as_made(&creation.session_id).await?,
+        };
+        Ok(Made { session, replayed: true })
     }
 
     /// A session as it was when it was made.
     pub(super) async fn as_made(&self, session_id: &str) -> Result<Session, ServiceError> {
-        let mut session = self.load(session_id, 1).await?.session;
-        let time = session.created();
-        end_at_start(&mut session, time)?;
-        Ok(session)
+        let session = self.load(session_id, 1).await?.session;
+        match session.end_at_start().len() as u32 {
+            0 => Ok(session),
+            more => Ok(self.load(session_id, 1 + more).await?.session),
+        }
+    }
+}
+
+/// Gives a session that is made by this request the hash of its last event.
+pub(super) fn seal(session: &mut Session, create: &Create, request: Option<&Request>) {
+    if let Some(&hash) = create.hashes(request).last() {
+        session.seal(hash);
     }
 }
 
@@ -146,7 +166,7 @@ fn end_at_start(session: &mut Session, time: Micros) -> Result<Vec<Event>, Servi
 pub(super) const PUBLIC: &str = "";
 
 /// What the store keeps of a session for lists.
-fn head(session: &Session) -> Head {
+pub(super) fn head(session: &Session) -> Head {
     let mut labels = session.labels().clone();
     if session.spectators().policy == SpectatorPolicy::Public {
         labels.insert(PUBLIC.to_owned(), String::new());

@@ -8,7 +8,7 @@
 
 pub mod sqlite;
 
-pub use crate::session::{Micros, State};
+pub use crate::session::{EventHash, Micros, State};
 
 use async_trait::async_trait;
 use std::collections::{BTreeMap, BTreeSet};
@@ -34,6 +34,8 @@ pub struct StoredEvent {
     pub request: Option<Request>,
     /// What happened, as the session layer wrote it.
     pub body: String,
+    /// Its hash in the [chain](crate::session::EventHash). Events that are older than hashes have none; every later one has.
+    pub hash: Option<EventHash>,
 }
 
 /// The summary of a session that lists are made from.
@@ -85,9 +87,40 @@ impl Create {
         assert!(!self.events.is_empty(), "a session is made with its first events");
         assert_eq!(self.head.version as usize, self.events.len(), "a version is the number of events");
     }
+
+    /// The hashes of its events, which bear this request: its own, or that of the batch that it is in.
+    #[must_use]
+    pub fn hashes(&self, request: Option<&Request>) -> Vec<EventHash> {
+        let request_id = request.map(|request| request.id.as_str());
+        let chain = (1..).zip(&self.events).scan(EventHash::START, |head, (version, body)| {
+            *head = head.then(version, self.head.created, request_id, body);
+            Some(*head)
+        });
+        chain.collect()
+    }
 }
 
-/// What became of a [`Create`].
+/// A session to make with a history that it has had elsewhere.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Import {
+    /// The session as it is after all of its events.
+    pub head: Head,
+    /// All of its events; at least one. Those of one request follow on each other.
+    pub events: Vec<StoredEvent>,
+    /// The request that asked for the import. Its id is unique among all creations of the store, and not taken within the session.
+    pub request: Option<Request>,
+}
+
+impl Import {
+    /// # Panics
+    /// If it has no events, or they are not numbered from 1 to its version: a fault of the caller.
+    pub(crate) fn assert_valid(&self) {
+        assert!(!self.events.is_empty(), "a session is made with its first events");
+        assert!(self.events.iter().map(|event| event.seq).eq(1..=self.head.version), "events are numbered from 1 to the version");
+    }
+}
+
+/// What became of a [`Create`] or an [`Import`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Created {
     /// It was made.
@@ -154,6 +187,8 @@ pub struct Append {
     pub request: Option<Request>,
     /// Bodies of the events; at least one.
     pub events: Vec<String>,
+    /// Their hashes, one for each.
+    pub hashes: Vec<EventHash>,
     /// Where the session stands after them.
     pub state: State,
     /// Who holds its seats after them.
@@ -168,9 +203,10 @@ pub struct Append {
 
 impl Append {
     /// # Panics
-    /// If it has no events: a fault of the caller.
+    /// If it has no events, or not a hash for each: a fault of the caller.
     pub(crate) fn assert_valid(&self) {
         assert!(!self.events.is_empty(), "an append has events");
+        assert_eq!(self.events.len(), self.hashes.len(), "every event has its hash");
     }
 }
 
@@ -322,6 +358,9 @@ pub enum StoreError {
 pub trait Store: Send + Sync + 'static {
     /// Makes a session. A request id that is known comes before a session id that is taken.
     async fn create(&self, create: Create) -> Result<Created, StoreError>;
+
+    /// Makes a session with its history. What refuses a creation refuses this.
+    async fn import(&self, import: Import) -> Result<Created, StoreError>;
 
     /// Makes sessions, all or none. A request id that is known comes before session ids that are taken.
     async fn create_all(&self, batch: CreateAll) -> Result<CreatedAll, StoreError>;

@@ -9,7 +9,7 @@ use mancala::service::ServiceError;
 use mancala::session::{Command, Event, ProposalKind, Session};
 use mancala::store::{
     Append, Appended, Create, CreateAll, Created, CreatedAll, Creation, Delete, Deleted, Expirable, Head, HeadPage, Health,
-    IdleQuery, Micros, Place, Query, State, Store, StoreError, StoredEvent,
+    IdleQuery, Import, Micros, Place, Query, State, Store, StoreError, StoredEvent,
 };
 use mancala::wire::proto::{self, ProposalKind as Kind, Seat, SessionState};
 use std::sync::Arc;
@@ -85,6 +85,9 @@ impl Store for Failing {
     }
     async fn create_all(&self, batch: CreateAll) -> Result<CreatedAll, StoreError> {
         self.inner.create_all(batch).await
+    }
+    async fn import(&self, import: Import) -> Result<Created, StoreError> {
+        self.inner.import(import).await
     }
     async fn creation(&self, request_id: &str) -> Result<Option<Creation>, StoreError> {
         self.inner.creation(request_id).await

@@ -4,6 +4,7 @@ mod batches;
 mod condition;
 mod errors;
 mod expiry;
+mod imports;
 mod lists;
 mod lock;
 mod open;
@@ -20,7 +21,7 @@ pub use open_error::OpenError;
 
 use super::{
     Append, Appended, Create, CreateAll, Created, CreatedAll, Creation, Delete, Deleted, Expirable, Head, HeadPage, Health,
-    IdleQuery, Micros, Place, Query, State, Store, StoreError, StoredEvent,
+    IdleQuery, Import, Micros, Place, Query, State, Store, StoreError, StoredEvent,
 };
 use async_trait::async_trait;
 use condition::Condition;
@@ -90,6 +91,11 @@ impl Store for SqliteStore {
     async fn create(&self, create: Create) -> Result<Created, StoreError> {
         create.assert_valid();
         self.writer.write(move |connection| writes::create(connection, &create)).await
+    }
+
+    async fn import(&self, import: Import) -> Result<Created, StoreError> {
+        import.assert_valid();
+        self.writer.write(move |connection| imports::import(connection, &import)).await
     }
 
     async fn create_all(&self, batch: CreateAll) -> Result<CreatedAll, StoreError> {

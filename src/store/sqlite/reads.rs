@@ -1,7 +1,7 @@
 //! The reads, each as a function of a connection. What contradicts itself is damage, never an empty answer.
 
 use super::errors::Failure;
-use crate::store::{Creation, Head, Request, State, StoredEvent};
+use crate::store::{Creation, EventHash, Head, Request, State, StoredEvent};
 use rusqlite::types::Type;
 use rusqlite::{Connection, OptionalExtension, Row};
 
@@ -49,11 +49,18 @@ pub(super) fn events(
         return Ok(None);
     };
     let mut select = transaction.prepare_cached(
-        "SELECT seq, time, request_id, digest, body FROM events WHERE session = ?1 AND seq > ?2 ORDER BY seq LIMIT ?3",
+        "SELECT seq, time, request_id, digest, body, hash FROM events WHERE session = ?1 AND seq > ?2 ORDER BY seq LIMIT ?3",
     )?;
     let events = select
         .query_map((key, after, sql_limit(limit)), |row| {
-            Ok(StoredEvent { seq: row.get(0)?, time: row.get(1)?, request: request(row, 2)?, body: row.get(4)? })
+            let hash: Option<[u8; 32]> = row.get(5)?;
+            Ok(StoredEvent {
+                seq: row.get(0)?,
+                time: row.get(1)?,
+                request: request(row, 2)?,
+                body: row.get(4)?,
+                hash: hash.map(EventHash::new),
+            })
         })?
         .collect::<rusqlite::Result<Vec<_>>>()?;
     check_dense(session_id, after, limit, version, &events)?;

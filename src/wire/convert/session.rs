@@ -64,7 +64,8 @@ pub fn session(session: &Session) -> proto::Session {
         deadline: session.deadline(),
         summary: String::new(),
     };
-    listed(head, View::of(session), session.position())
+    let head_hash = session.head_hash().to_string();
+    proto::Session { head_hash, ..listed(head, View::of(session), session.position()) }
 }
 
 /// A session, from what the store keeps of it for lists.
@@ -109,6 +110,8 @@ pub fn listed(head: Head, view: View, position: &Position) -> proto::Session {
         north_points,
         previous_session_id: previous_session_id.unwrap_or_default(),
         next_session_id: next_session_id.unwrap_or_default(),
+        // Lists are made without reading events.
+        head_hash: String::new(),
         seats: seats.into_iter().map(seat_info).collect(),
         spectators: Some(proto::Spectators { policy: policy_out(policy), delay_plies }),
         expire_time: expires.map(timestamp),
