@@ -54,6 +54,13 @@ impl App {
         App { api: SessionHandlers::new(sessions, compute.clone()), rules: RulesHandlers::new(compute), store, clock }
     }
 
+    /// Another server over the same file.
+    async fn reopen(self, folder: &TempDir) -> App {
+        self.store.close().await;
+        drop(self);
+        App::open(&file(folder))
+    }
+
     fn wait(&self, micros: Micros) {
         self.clock.0.fetch_add(micros, Ordering::Relaxed);
     }
@@ -271,8 +278,7 @@ async fn after(change: &str) -> (TempDir, App) {
     played(&app, "game-1").await;
     played_other(&app).await;
     app.store.close().await;
-    let App { store, .. } = app;
-    drop(store);
+    drop(app);
     let hand = Connection::open(file(&folder)).expect("the file");
     assert!(hand.execute(change, []).expect("a change") > 0);
     drop(hand);
@@ -331,8 +337,7 @@ async fn a_file_from_before_there_were_hashes_is_read_and_played_on() {
     assert_eq!(all[..4], old);
     assert!(app.verify(&app.text("game-1").await).await.ok);
     app.store.close().await;
-    let App { store, .. } = app;
-    drop(store);
+    drop(app);
 
     // From the first new event on a change of the old ones shows.
     let hand = Connection::open(file(&folder)).expect("the file");
@@ -381,6 +386,7 @@ async fn a_session_that_is_too_long_for_a_record_is_refused() {
         summary: View::of(&session).to_json(),
     };
     assert_eq!(app.store.append(append).await, Ok(Appended::Done));
+    let app = app.reopen(&folder).await;
     let refused = app.export("game-1", RecordFormat::Text, None).await.expect_err("too long");
     assert_eq!((reason(&refused), fact(&refused, "limit_bytes")), ("RECORD_TOO_LARGE".into(), MAX_RECORD.to_string()));
     let earlier = app.export("game-1", RecordFormat::Text, Some(1_001)).await.expect("a record");

@@ -73,14 +73,18 @@ impl NewSession {
         digest(&[&"create", &id, &Event::Created(created).to_json()])
     }
 
-    /// The session as it is to be made now, and what is to be stored of it. The request is not in it yet.
-    pub(super) fn prepare(&self, now: Micros) -> Result<(Session, Create), ServiceError> {
+    /// The session as it is to be made now by this request, and what is to be stored of it. The request is not in it yet.
+    pub(super) fn prepare(&self, now: Micros, request: Option<&Request>) -> Result<(Session, Create), ServiceError> {
         let created = self.event();
         let id = self.session_id.clone().unwrap_or_else(|| uuid::Uuid::now_v7().to_string());
         let mut session = Session::new(id.clone(), &created, now).map_err(|error| ServiceError::diverged(&id, &error))?;
         let more = end_at_start(&mut session, now)?;
         let events = std::iter::once(&Event::Created(created)).chain(&more).map(Event::to_json).collect();
-        let create = Create { head: head(&session), events, request: None };
+        let mut create = Create { head: head(&session), events, request: None };
+        if let Some(&hash) = create.hashes(request).last() {
+            session.seal(hash);
+            create.head.summary = View::of(&session).to_json();
+        }
         Ok((session, create))
     }
 }
@@ -92,10 +96,9 @@ impl Sessions {
     /// [`ServiceError::IdTaken`], [`ServiceError::RequestIdReused`], [`ServiceError::NotFound`] when it was made by the same request
     /// and deleted since, or the store's.
     pub async fn create(&self, new: NewSession) -> Result<Made, ServiceError> {
-        let (mut session, mut create) = new.prepare(self.clock.now())?;
         let request = request(&new.request_id, || new.digest());
+        let (session, mut create) = new.prepare(self.clock.now(), request.as_ref())?;
         create.request.clone_from(&request);
-        seal(&mut session, &create, request.as_ref());
         let only_made = create.events.len() == 1;
         // Held until the outcome is known, so that what is kept in it then is not older than what the store has.
         let slot = self.slots.get(session.id());
@@ -143,13 +146,6 @@ impl Sessions {
             0 => Ok(session),
             more => Ok(self.load(session_id, 1 + more).await?.session),
         }
-    }
-}
-
-/// Gives a session that is made by this request the hash of its last event.
-pub(super) fn seal(session: &mut Session, create: &Create, request: Option<&Request>) {
-    if let Some(&hash) = create.hashes(request).last() {
-        session.seal(hash);
     }
 }
 

@@ -31,14 +31,13 @@ pub use complete::complete;
 pub use rules_service::RulesHandlers;
 pub use session_service::SessionHandlers;
 
-use crate::session::record::MAX_RECORD;
 use proto::rules_service_server::RulesServiceServer;
 use proto::session_service_server::SessionServiceServer;
 
 /// The largest request of a call on one session, in bytes.
 const MAX_REQUEST: usize = 64 << 10;
-/// The largest request of a batch, and of a call that bears a record, in bytes: a whole record and what else there is.
-const MAX_LARGE_REQUEST: usize = MAX_RECORD + (4 << 10);
+/// The largest request of a batch, and of a call that bears a record, in bytes.
+const MAX_LARGE_REQUEST: usize = 1 << 20;
 /// The largest answer, in bytes: what gRPC clients read unless told otherwise.
 const MAX_REPLY: usize = 4 << 20;
 

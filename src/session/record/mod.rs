@@ -17,8 +17,8 @@ use super::{Event, EventHash, Micros, Session};
 use std::borrow::Cow;
 use thiserror::Error;
 
-/// The largest record, in bytes.
-pub const MAX_RECORD: usize = 1 << 20;
+/// The largest record, in bytes: with what else a request says it is within a mebibyte.
+pub const MAX_RECORD: usize = (1 << 20) - (1 << 10);
 /// The longest line of a text record, in bytes.
 pub const MAX_LINE: usize = 1_024;
 /// The most events of a record. None with more fits into [`MAX_RECORD`].

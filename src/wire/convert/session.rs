@@ -64,8 +64,7 @@ pub fn session(session: &Session) -> proto::Session {
         deadline: session.deadline(),
         summary: String::new(),
     };
-    let head_hash = session.head_hash().to_string();
-    proto::Session { head_hash, ..listed(head, View::of(session), session.position()) }
+    listed(head, View::of(session), session.position())
 }
 
 /// A session, from what the store keeps of it for lists.
@@ -85,6 +84,7 @@ pub fn listed(head: Head, view: View, position: &Position) -> proto::Session {
         proposals,
         previous_session_id,
         next_session_id,
+        head_hash,
         seats,
         spectators: Spectators { policy, delay_plies },
     } = view;
@@ -110,8 +110,7 @@ pub fn listed(head: Head, view: View, position: &Position) -> proto::Session {
         north_points,
         previous_session_id: previous_session_id.unwrap_or_default(),
         next_session_id: next_session_id.unwrap_or_default(),
-        // Lists are made without reading events.
-        head_hash: String::new(),
+        head_hash,
         seats: seats.into_iter().map(seat_info).collect(),
         spectators: Some(proto::Spectators { policy: policy_out(policy), delay_plies }),
         expire_time: expires.map(timestamp),
