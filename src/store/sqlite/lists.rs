@@ -8,11 +8,11 @@ use crate::store::{HeadPage, Place, Query};
 use rusqlite::{Connection, params_from_iter};
 
 /// Entries up to which walks are compared. Beyond it all are long, and one is as good as another.
-const COMPARED: i64 = 1_000;
+const COMPARED: i64 = 4_000;
 
 /// Entries that a page reads at most, or as many as it is to have. It bounds the time that a page takes, to some
 /// milliseconds, whatever is stored and asked for.
-const BUDGET: usize = 2_000;
+const BUDGET: usize = 1_000;
 
 pub(super) fn list(connection: &Connection, query: &Query) -> Result<HeadPage, Failure> {
     if query.limit == 0 {
@@ -65,8 +65,8 @@ fn shortest_walk<'a>(connection: &Connection, query: &'a Query) -> rusqlite::Res
         let length = connection
             .prepare_cached(&statement.sql)?
             .query_row(params_from_iter(statement.values), |row| row.get::<_, i64>(0))?;
-        // A walk that is not by age is no good unless it is known to be short.
-        let usable = walk != Walk::Updates || length < COMPARED;
+        // A walk that is not by age must be read whole for every page.
+        let usable = walk != Walk::Updates || length < BUDGET as i64;
         if usable && length < best.1 {
             best = (walk, length);
         }
@@ -165,6 +165,8 @@ mod tests {
             // As long as may be: it would have to be read whole for each page.
             (Filter { updated: since(1_001), ..any() }, Walk::Sessions),
             (Filter { created: since(1_995), ..of_a() }, Walk::Label("a", "1")),
+            // What is counted is what would be read, however few of it are old enough.
+            (Filter { updated: since(500), created: Span { from: None, before: Some(400) }, ..any() }, Walk::Sessions),
         ] {
             let query = Query { filter, ..Query::default() };
             assert_eq!(shortest_walk(&connection, &query).expect("a walk"), expected, "{query:?}");
