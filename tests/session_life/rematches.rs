@@ -42,6 +42,7 @@ async fn a_rematch_is_a_session_like_the_one_before() {
         previous_session_id: table.id.clone(),
         create_time: old.update_time,
         update_time: old.update_time,
+        head_hash: new.head_hash.clone(),
         ..first
     };
     assert_eq!(new, same_but_its_place);
