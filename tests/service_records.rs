@@ -381,6 +381,7 @@ async fn a_session_that_is_too_long_for_a_record_is_refused() {
         hashes,
         state: session.state(),
         players: [None, None],
+        deadline: None,
         expires: None,
         summary: View::of(&session).to_json(),
     };

@@ -54,6 +54,7 @@ conformance! {
     heads_come_in_the_order_asked_for
     idle_sessions_come_longest_first
     due_sessions_come_first_due_first
+    overdue_sessions_come_longest_overdue_first
     one_of_many_racing_appends_wins
     one_of_many_racing_creations_wins
     many_sessions_are_written_at_once

@@ -21,6 +21,8 @@ use tokio::sync::{oneshot, watch};
 
 /// Sessions that are kept in memory between calls: a few tens of megabytes at most.
 const CACHED_SESSIONS: usize = 4_096;
+/// How often rounds that are lost by time are looked for. Whoever looks at such a session ends its round at once.
+const TIME_KEPT_EVERY: Duration = Duration::from_secs(1);
 /// Time that background work has to end once the server has stopped.
 const RUNTIME_STOP: Duration = Duration::from_millis(500);
 
@@ -56,6 +58,7 @@ async fn serve(config: &Config) -> Result<(), Failure> {
         let every = config.retention.sweep_every;
         tokio::spawn(sessions.clone().keep_swept(retention, every))
     });
+    let timekeeper = tokio::spawn(sessions.clone().keep_time(TIME_KEPT_EVERY));
     let compute = Compute::new(config.server.worker_threads());
     let access = match config.auth.mode {
         AuthMode::Open => Access::open(),
@@ -77,6 +80,8 @@ async fn serve(config: &Config) -> Result<(), Failure> {
 
     announce(address, config);
     let served = server::serve(listener, api, config.server.settings(), readiness, stop).await;
+    // Wherever this cuts it, the next look goes on from there.
+    timekeeper.abort();
     if let Some(sweep) = sweep {
         // Wherever this cuts it, the next sweep goes on from there.
         sweep.abort();

@@ -182,6 +182,7 @@ impl Sessions {
             state: live.session.state(),
             players: players(&live.session),
             expires: live.session.expires(),
+            deadline: live.session.deadline(),
             summary: View::of(&live.session).to_json(),
         };
         Ok(self.store.append(append).await?)

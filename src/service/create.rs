@@ -177,6 +177,7 @@ pub(super) fn head(session: &Session) -> Head {
         version: session.version(),
         players: players(session),
         expires: session.expires(),
+        deadline: session.deadline(),
         summary: View::of(session).to_json(),
     }
 }

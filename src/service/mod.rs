@@ -17,6 +17,7 @@ mod rematch;
 mod request;
 mod retention;
 mod secret;
+mod timekeeper;
 
 pub use crate::store::{Filter, Place, Span};
 pub use clock::{Clock, SystemClock};

@@ -59,6 +59,8 @@ pub struct Head {
     pub players: Players,
     /// When it is to be deleted, if that has been announced.
     pub expires: Option<Micros>,
+    /// When the clock of the seat to act will have run out, if it runs.
+    pub deadline: Option<Micros>,
     /// The rest, as the session layer wrote it.
     pub summary: String,
 }
@@ -193,6 +195,8 @@ pub struct Append {
     pub players: Players,
     /// When it is to be deleted, if that is announced after them.
     pub expires: Option<Micros>,
+    /// The head's new deadline.
+    pub deadline: Option<Micros>,
     /// The head's new summary.
     pub summary: String,
 }
@@ -387,6 +391,10 @@ pub trait Store: Send + Sync + 'static {
 
     /// Sessions in this state whose announced time of deletion is `by` or before, the first due first, at most `limit`.
     async fn due(&self, state: State, by: Micros, limit: usize) -> Result<Vec<Expirable>, StoreError>;
+
+    /// Sessions whose deadline has passed before a time, with it, the longest overdue first: those after a place in that order
+    /// (deadline, session), at most `limit`.
+    async fn overdue(&self, before: Micros, after: Option<Place>, limit: usize) -> Result<Vec<(String, Micros)>, StoreError>;
 
     /// Whether writes succeed, as it changes.
     fn health(&self) -> watch::Receiver<Health>;

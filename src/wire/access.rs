@@ -1,7 +1,7 @@
 //! Who may call what. What no row of the table names may be called by nobody.
 //!
 //! Here a caller is recognised, and refused where its kind alone decides. Where the session decides too, its handler asks
-//! [`sight`](super::sight).
+//! `sight.rs`.
 
 use super::reason::Reason;
 use super::refuse::Refused;

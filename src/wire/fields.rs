@@ -27,7 +27,7 @@ impl Fields {
 
     /// Looks at fields of a part of the request, such as `requests[3]`.
     pub fn within<T>(&mut self, part: impl Display, look: impl FnOnce(&mut Fields) -> T) -> T {
-        let outer = std::mem::replace(&mut self.prefix, String::new());
+        let outer = std::mem::take(&mut self.prefix);
         self.prefix = format!("{outer}{part}.");
         let seen = look(self);
         self.prefix = outer;

@@ -7,13 +7,15 @@ use super::fields::Fields;
 use super::proto;
 use super::reason::Reason;
 use super::refuse::Refused;
+use super::session_answer::After;
 use super::session_service::{change, note};
 use crate::game::Seat;
 use crate::service::{Secret, ServiceError, Target, read_join_code};
 use crate::session::{
-    Claimant, Command, Credential, Event, MAX_DELAY_PLIES, Player, SeatCommand, SeatStart, SecretHash, Session, SpectatorPolicy,
+    Claimant, Command, Credential, Event, MAX_DELAY_PLIES, Player, SeatCommand, SeatStart, SecretHash, SpectatorPolicy,
     Spectators, check_name,
 };
+use prost_types::Timestamp;
 use tonic::{Response, Status};
 
 const CODE: &str = "20 letters and digits, as CreateSession answered it";
@@ -134,8 +136,8 @@ impl SessionHandlers {
             Err(ServiceError::NotAdmitted) => return Err(self.join_code_wrong(&caller, &id).await),
             given => given?,
         };
-        let Given { version, seat, token, replayed } = given;
-        Ok(Response::new(proto::ClaimSeatResponse { version, seat: seat_out(seat), token, replayed }))
+        let Given { version, seat, token, replayed, time: server_time } = given;
+        Ok(Response::new(proto::ClaimSeatResponse { version, seat: seat_out(seat), token, replayed, server_time }))
     }
 
     /// Whoever may not see the session must not learn from a wrong code that there is one.
@@ -156,8 +158,9 @@ impl SessionHandlers {
         let change = fields.done(Some(change))?;
         let (target, seat) = self.act_as(&caller, change, seat).await?;
         let seat = seat.expect("whoever has no seat must name one");
-        let Given { version, token, replayed, .. } = self.give(target, |token| SeatCommand::Rotate { seat, token }).await?;
-        Ok(Response::new(proto::RotateSeatTokenResponse { version, token, replayed }))
+        let Given { version, token, replayed, time: server_time, .. } =
+            self.give(target, |token| SeatCommand::Rotate { seat, token }).await?;
+        Ok(Response::new(proto::RotateSeatTokenResponse { version, token, replayed, server_time }))
     }
 
     pub(super) async fn revoke(
@@ -173,8 +176,9 @@ impl SessionHandlers {
         let (target, seat) = self.act_as(&caller, change, seat).await?;
         let seat = seat.expect("whoever has no seat must name one");
         let command = Command::Seat(SeatCommand::Revoke { seat });
-        let applied = self.sessions.apply(target, command, false, Session::version).await?;
-        Ok(Response::new(proto::RevokeSeatTokenResponse { version: applied.after, replayed: applied.replayed }))
+        let applied = self.sessions.apply(target, command, false, |session| After::of(session, false)).await?;
+        let After { version, time: server_time, .. } = applied.after;
+        Ok(Response::new(proto::RevokeSeatTokenResponse { version, replayed: applied.replayed, server_time }))
     }
 
     /// Gives a seat a new token.
@@ -182,7 +186,7 @@ impl SessionHandlers {
         let secret = Secret::new_token();
         let session_id = target.session_id.clone();
         let command = Command::Seat(command(secret.hash()));
-        let applied = self.sessions.apply(target, command, false, Session::version).await?;
+        let applied = self.sessions.apply(target, command, false, |session| After::of(session, false)).await?;
         let seat = applied.events.iter().find_map(|event| match event {
             Event::SeatClaimed { seat, .. } | Event::TokenRotated { seat, .. } => Some(*seat),
             _ => None,
@@ -190,7 +194,8 @@ impl SessionHandlers {
         let seat = seat.expect("what gives a token brings about its event");
         // The token of an answer that was given before is another one, and forgotten.
         let token = if applied.replayed { String::new() } else { secret.seat_token(&session_id, seat) };
-        Ok(Given { version: applied.after, seat, token, replayed: applied.replayed })
+        let After { version, time, .. } = applied.after;
+        Ok(Given { version, seat, token, replayed: applied.replayed, time })
     }
 }
 
@@ -200,6 +205,7 @@ struct Given {
     seat: Seat,
     token: String,
     replayed: bool,
+    time: Option<Timestamp>,
 }
 
 /// A seat that a trusted caller must name and the bearer of a seat's token may leave out.

@@ -110,7 +110,7 @@ pub fn page(request: proto::ListSessionsRequest, public: bool) -> Result<Option<
     let comparisons = fields.take("filter", filter::parse(&filter)).unwrap_or_default();
 
     let mut filter = Filter { game: game.map(|game| game.id().to_owned()), state, labels, ..Filter::default() };
-    let possible = comparisons.into_iter().fold(true, |possible, comparison| filter::narrow(&mut filter, comparison) && possible);
+    let possible = comparisons.into_iter().all(|comparison| filter::narrow(&mut filter, comparison));
     let mut page = Page { filter, after: None, limit };
     if public {
         page.only_public();

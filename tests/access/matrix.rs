@@ -138,7 +138,7 @@ const TABLE: &[(&str, [Row; 2], Ask)] = &[
     }),
     ("SessionService/CreateSession", OPERATOR, |_| gore([], SpectatorPolicy::None, 0).encode_to_vec()),
     ("SessionService/BatchCreateSessions", OPERATOR, |_| {
-        let requests = vec![proto::CreateSessionRequest { game: "gore".to_owned(), ..Default::default() }];
+        let requests = vec![gore([], SpectatorPolicy::None, 0)];
         proto::BatchCreateSessionsRequest { requests, request_id: String::new() }.encode_to_vec()
     }),
     ("SessionService/BatchGetSessions", OPERATOR, |made| {

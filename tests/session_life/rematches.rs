@@ -9,7 +9,7 @@ use mancala::service::ServiceError;
 use mancala::session::{Command, Event, ProposalKind, Session};
 use mancala::store::{
     Append, Appended, Create, CreateAll, Created, CreatedAll, Creation, Delete, Deleted, Expirable, Head, HeadPage, Health,
-    IdleQuery, Import, Micros, Query, State, Store, StoreError, StoredEvent,
+    IdleQuery, Import, Micros, Place, Query, State, Store, StoreError, StoredEvent,
 };
 use mancala::wire::proto::{self, ProposalKind as Kind, Seat, SessionState};
 use std::sync::Arc;
@@ -123,6 +123,9 @@ impl Store for Failing {
     }
     async fn due(&self, state: State, by: Micros, limit: usize) -> Result<Vec<Expirable>, StoreError> {
         self.inner.due(state, by, limit).await
+    }
+    async fn overdue(&self, before: Micros, after: Option<Place>, limit: usize) -> Result<Vec<(String, Micros)>, StoreError> {
+        self.inner.overdue(before, after, limit).await
     }
     fn health(&self) -> watch::Receiver<Health> {
         self.inner.health()

@@ -21,7 +21,7 @@ pub use open_error::OpenError;
 
 use super::{
     Append, Appended, Create, CreateAll, Created, CreatedAll, Creation, Delete, Deleted, Expirable, Head, HeadPage, Health,
-    IdleQuery, Import, Micros, Query, State, Store, StoreError, StoredEvent,
+    IdleQuery, Import, Micros, Place, Query, State, Store, StoreError, StoredEvent,
 };
 use async_trait::async_trait;
 use condition::Condition;
@@ -141,6 +141,10 @@ impl Store for SqliteStore {
 
     async fn due(&self, state: State, by: Micros, limit: usize) -> Result<Vec<Expirable>, StoreError> {
         self.readers.read(move |connection| expiry::due(connection, state, by, limit)).await
+    }
+
+    async fn overdue(&self, before: Micros, after: Option<Place>, limit: usize) -> Result<Vec<(String, Micros)>, StoreError> {
+        self.readers.read(move |connection| expiry::overdue(connection, before, after.clone(), limit)).await
     }
 
     fn health(&self) -> watch::Receiver<Health> {

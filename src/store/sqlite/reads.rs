@@ -7,7 +7,7 @@ use rusqlite::{Connection, OptionalExtension, Row};
 
 /// The columns that make a head, of the table `s`.
 pub(super) const HEAD: &str = "s.session_id, s.game, s.state, s.created, s.updated, s.version, s.labels, s.summary, \
-     s.south_player, s.north_player, s.expires";
+     s.south_player, s.north_player, s.expires, s.deadline";
 
 pub(super) fn head(connection: &Connection, session_id: &str) -> Result<Option<Head>, Failure> {
     let sql = format!("SELECT {HEAD} FROM sessions s WHERE s.session_id = ?1");
@@ -99,6 +99,7 @@ pub(super) fn head_of(row: &Row<'_>) -> rusqlite::Result<Head> {
         summary: row.get(7)?,
         players: [row.get(8)?, row.get(9)?],
         expires: row.get(10)?,
+        deadline: row.get(11)?,
     })
 }
 

@@ -95,6 +95,11 @@ pub(super) fn append(connection: &Connection, append: &Append) -> Result<Appende
             .prepare_cached("UPDATE sessions SET expires = ?2 WHERE key = ?1")?
             .execute(params![session.key, append.expires])?;
     }
+    if session.deadline != append.deadline {
+        connection
+            .prepare_cached("UPDATE sessions SET deadline = ?2 WHERE key = ?1")?
+            .execute(params![session.key, append.deadline])?;
+    }
     if session.players != append.players {
         seat_players(connection, session.key, append)?;
     }
@@ -147,14 +152,23 @@ struct Found {
     state: i64,
     players: Players,
     expires: Option<i64>,
+    deadline: Option<i64>,
 }
 
 fn find(connection: &Connection, session_id: &str) -> rusqlite::Result<Option<Found>> {
     connection
-        .prepare_cached("SELECT key, version, state, south_player, north_player, expires FROM sessions WHERE session_id = ?1")?
+        .prepare_cached(
+            "SELECT key, version, state, south_player, north_player, expires, deadline FROM sessions WHERE session_id = ?1",
+        )?
         .query_row([session_id], |row| {
-            let players = [row.get(3)?, row.get(4)?];
-            Ok(Found { key: row.get(0)?, version: row.get(1)?, state: row.get(2)?, players, expires: row.get(5)? })
+            Ok(Found {
+                key: row.get(0)?,
+                version: row.get(1)?,
+                state: row.get(2)?,
+                players: [row.get(3)?, row.get(4)?],
+                expires: row.get(5)?,
+                deadline: row.get(6)?,
+            })
         })
         .optional()
 }
@@ -181,8 +195,8 @@ fn insert_session(connection: &Connection, head: &Head) -> rusqlite::Result<i64>
     connection
         .prepare_cached(
             "INSERT INTO sessions (session_id, game, state, created, updated, version, labels, summary,
-                                   south_player, north_player, expires)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
+                                   south_player, north_player, expires, deadline)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
         )?
         .execute(params![
             head.session_id,
@@ -195,7 +209,8 @@ fn insert_session(connection: &Connection, head: &Head) -> rusqlite::Result<i64>
             head.summary,
             head.players[0],
             head.players[1],
-            head.expires
+            head.expires,
+            head.deadline
         ])?;
     Ok(connection.last_insert_rowid())
 }

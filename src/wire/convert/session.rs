@@ -61,6 +61,7 @@ pub fn session(session: &Session) -> proto::Session {
         version: session.version(),
         players: Default::default(),
         expires: session.expires(),
+        deadline: session.deadline(),
         summary: String::new(),
     };
     listed(head, View::of(session), session.position())
@@ -68,7 +69,7 @@ pub fn session(session: &Session) -> proto::Session {
 
 /// A session, from what the store keeps of it for lists.
 pub fn listed(head: Head, view: View, position: &Position) -> proto::Session {
-    let Head { session_id, game, labels, created, updated, state, version, players: _, expires, summary: _ } = head;
+    let Head { session_id, game, labels, created, updated, state, version, players: _, expires, deadline: _, summary: _ } = head;
     let View {
         options,
         guards: GuardLimits { repetition, quiet, max_plies },

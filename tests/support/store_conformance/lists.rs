@@ -17,7 +17,7 @@ fn mixed(n: u32) -> Create {
         created: i64::from(n / 7),
         updated: i64::from(n / 7 + n % 13 * 10),
         players: [player(n % 4), player(n % 6 / 2)],
-        expires: (n % 3 == 0).then_some(i64::from(n)),
+        expires: n.is_multiple_of(3).then_some(i64::from(n)),
         ..create(&format!("s{n:03}")).head
     };
     Create { head, ..create("") }

@@ -39,6 +39,7 @@ pub fn create(session_id: &str) -> Create {
             version: 1,
             players: [None, None],
             expires: None,
+            deadline: None,
             summary: format!("{session_id} at 1"),
         },
         events: vec!["created".into()],
@@ -68,6 +69,7 @@ pub fn append_of(session_id: &str, expected_version: u32, events: Vec<String>) -
         state: State::Active,
         players: [None, None],
         expires: None,
+        deadline: None,
         summary: format!("{session_id} at {}", expected_version + 1),
     }
 }
