@@ -85,7 +85,8 @@ impl SessionService for SessionHandlers {
     ) -> Result<Response<proto::ListSessionsResponse>, Status> {
         let caller = Caller::of(&request);
         let Some(page) = page(request.into_inner(), caller != Caller::Trusted)? else {
-            return Ok(Response::new(proto::ListSessionsResponse::default()));
+            let server_time = self.time();
+            return Ok(Response::new(proto::ListSessionsResponse { server_time, ..Default::default() }));
         };
         let listed = self.sessions.list(page.clone()).await?;
         self.session_list(&caller, &page, listed).await.map(Response::new)
@@ -101,7 +102,7 @@ impl SessionService for SessionHandlers {
         let change = fields.done(Some(change))?;
         note(&change.session_id);
         self.sessions.delete(change.with(Credential::Trusted)).await?;
-        Ok(Response::new(proto::DeleteSessionResponse {}))
+        Ok(Response::new(proto::DeleteSessionResponse { server_time: self.time() }))
     }
 
     async fn list_legal_moves(
@@ -144,7 +145,7 @@ impl SessionService for SessionHandlers {
             let count = if session.result().is_none() { count } else { 0 };
             let moves = (0..count).filter_map(|_| session.rules().sample(position, &mut dice));
             let moves = moves.map(|mv| move_out(mv, position.to_act())).collect();
-            proto::SampleMovesResponse { version: session.version(), moves }
+            proto::SampleMovesResponse { version: session.version(), moves, server_time: self.time_for(session) }
         })
         .await
     }
