@@ -102,7 +102,7 @@ impl SessionService for SessionHandlers {
         let change = fields.done(Some(change))?;
         note(&change.session_id);
         self.sessions.delete(change.with(Credential::Trusted)).await?;
-        Ok(Response::new(proto::DeleteSessionResponse { server_time: self.time() }))
+        Ok(Response::new(proto::DeleteSessionResponse {}))
     }
 
     async fn list_legal_moves(
