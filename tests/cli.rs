@@ -299,3 +299,28 @@ fn faults_of_the_configuration_and_wrong_usage_exit_with_2() {
     let unknown = mancala(&folder).arg("dance").output().expect("the program");
     assert_eq!(unknown.status.code(), Some(2));
 }
+
+#[test]
+fn a_record_is_checked_without_a_server() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("game.txt");
+    let page = include_str!("../docs/record.md");
+    let record = page.split("```text\n").nth(1).and_then(|rest| rest.split("```").next()).expect("an example");
+    let verify = |content: &str| {
+        std::fs::write(&file, content).expect("a file");
+        let Output { status, stdout, stderr } = mancala(&folder).arg("verify-record").arg(&file).output().expect("the program");
+        (status.code(), text(&stdout), text(&stderr))
+    };
+    let (code, said, problem) = verify(record);
+    assert_eq!((code, problem.as_str()), (Some(0), ""));
+    assert!(said.starts_with("ok: session game-1, 8 events, hash "), "{said}");
+    let (code, said, problem) = verify(&record.replacen("+3.120000", "+3.130000", 1));
+    assert_eq!((code, said.as_str()), (Some(1), ""));
+    assert!(problem.contains("game.txt: line 14: event 2: its hash differs: expected "), "{problem}");
+    let (code, _, problem) = verify(&" ".repeat(1 << 20));
+    assert_eq!(code, Some(1));
+    assert!(problem.contains("line 1: expected a record of at most 1047552 bytes"), "{problem}");
+    std::fs::remove_file(&file).expect("it was there");
+    let missing = mancala(&folder).arg("verify-record").arg(&file).output().expect("the program");
+    assert_eq!(missing.status.code(), Some(2));
+}

@@ -64,6 +64,14 @@ impl RulesService for Scripted {
         panic!("a fault in a handler");
     }
 
+    /// Refuses.
+    async fn verify_record(
+        &self,
+        _: Request<proto::VerifyRecordRequest>,
+    ) -> Result<Response<proto::VerifyRecordResponse>, Status> {
+        Err(Status::unimplemented("no script"))
+    }
+
     /// Never answers.
     async fn step_positions(
         &self,

@@ -27,7 +27,7 @@ fn run(judge: &Judge, scenario: &Scenario) -> BTreeSet<String> {
 #[test]
 fn sessions_do_what_the_reference_does() {
     let judge = Judge::new();
-    let config = Config { cases: game::cases(200, 5_000), failure_persistence: None, ..Config::default() };
+    let config = Config { cases: game::cases(200, 2_000), failure_persistence: None, ..Config::default() };
     TestRunner::new(config)
         .run(&scenario(), |scenario| {
             run(&judge, &scenario);

@@ -54,12 +54,16 @@ conformance! {
     heads_come_in_the_order_asked_for
     idle_sessions_come_longest_first
     due_sessions_come_first_due_first
+    overdue_sessions_come_longest_overdue_first
     one_of_many_racing_appends_wins
     one_of_many_racing_creations_wins
     many_sessions_are_written_at_once
     a_big_append_is_one
     a_refused_write_spares_its_neighbours
     a_closed_store_says_so
+    what_is_imported_is_read_back
+    an_import_is_refused_as_a_creation_is
+    every_event_has_its_hash
 }
 
 #[test]
@@ -70,6 +74,7 @@ fn the_whole_suite_runs() {
         include_str!("support/store_conformance/batches.rs"),
         include_str!("support/store_conformance/expiry.rs"),
         include_str!("support/store_conformance/races.rs"),
+        include_str!("support/store_conformance/imports.rs"),
     ];
     let declared: Vec<_> = files
         .iter()

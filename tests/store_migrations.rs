@@ -128,7 +128,7 @@ async fn version_1_becomes_the_present_one() {
     let store = SqliteStore::open(&path, Options::default()).expect("it opens");
     let heads: Vec<_> = (0..SESSIONS).rev().map(old).collect();
     assert_eq!(listed(&store, Filter::default()).await, heads, "all that was there, without players or an end");
-    let event = StoredEvent { seq: 1, time: 7, request: Some(suite::request("r7")), body: "created".into() };
+    let event = StoredEvent { seq: 1, time: 7, request: Some(suite::request("r7")), body: "created".into(), hash: None };
     assert_eq!(store.read("s007", 0, 10).await, Ok(Some(vec![event])));
     let creation = Creation { session_id: "s007".into(), request: suite::request("r7"), deleted: false };
     let again = CreateAll { request: Some(suite::request("r7")), ..suite::create_all([suite::create("new")]) };
@@ -155,7 +155,7 @@ async fn version_1_becomes_the_present_one() {
         .expect("the file")
         .pragma_query_value(None, "user_version", |row| row.get(0))
         .expect("its version");
-    assert_eq!(version, 2);
+    assert_eq!(version, 4);
     let store = SqliteStore::open(&path, Options::default()).expect("it opens again");
     assert_eq!(listed(&store, of_p).await.len(), 1);
     assert_eq!(store.due(State::Finished, 5_000, 10).await.expect("due").len(), 1);

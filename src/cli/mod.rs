@@ -11,6 +11,7 @@ mod perft;
 mod serve;
 mod simulate;
 mod tally;
+mod verify_record;
 
 use clap::{Parser, Subcommand};
 use std::fmt;
@@ -36,6 +37,8 @@ enum Command {
     Perft(perft::Args),
     /// Play random games in bulk and say what came of them
     Simulate(simulate::Args),
+    /// Check a record of a session: exit code 0 if it is right, 1 if not, and then where it first differs
+    VerifyRecord(verify_record::Args),
     /// Load a running server with calls and measure how many it answers and how fast
     Bench(bench::Args),
     /// Make a key for an operator, and print it and what to put in the configuration of a server in token mode
@@ -70,6 +73,7 @@ pub fn run() -> ExitCode {
         Command::Healthcheck(args) => healthcheck::run(args),
         Command::Perft(args) => perft::run(&args).map_err(Failure::usage),
         Command::Simulate(args) => simulate::run(&args).map_err(Failure::usage),
+        Command::VerifyRecord(args) => verify_record::run(&args),
         Command::Bench(args) => bench::run(args),
         Command::Key(args) => key::run(args),
     };

@@ -164,18 +164,25 @@ impl Sessions {
         time: Micros,
     ) -> Result<Appended, ServiceError> {
         let expected_version = live.session.version();
+        let mut bodies = Vec::with_capacity(events.len());
+        let mut hashes = Vec::with_capacity(events.len());
         for event in events {
             live.take_in(event, time, request.as_ref(), &mut ())?;
+            let body = event.to_json();
+            hashes.push(live.seal(time, request.as_ref(), &body));
+            bodies.push(body);
         }
         let append = Append {
             session_id: live.session.id().to_owned(),
             expected_version,
             time,
             request,
-            events: events.iter().map(Event::to_json).collect(),
+            events: bodies,
+            hashes,
             state: live.session.state(),
             players: players(&live.session),
             expires: live.session.expires(),
+            deadline: live.session.deadline(),
             summary: View::of(&live.session).to_json(),
         };
         Ok(self.store.append(append).await?)
@@ -202,6 +209,7 @@ impl Sessions {
             } else {
                 live.take_in(&event, stored.time, None, &mut ())?;
             }
+            live.seal_stored(stored)?;
             events.push(event);
         }
         Ok(Applied { events, steps, after: look(&live.session), replayed: true })

@@ -73,14 +73,18 @@ impl NewSession {
         digest(&[&"create", &id, &Event::Created(created).to_json()])
     }
 
-    /// The session as it is to be made now, and what is to be stored of it. The request is not in it yet.
-    pub(super) fn prepare(&self, now: Micros) -> Result<(Session, Create), ServiceError> {
+    /// The session as it is to be made now by this request, and what is to be stored of it. The request is not in it yet.
+    pub(super) fn prepare(&self, now: Micros, request: Option<&Request>) -> Result<(Session, Create), ServiceError> {
         let created = self.event();
         let id = self.session_id.clone().unwrap_or_else(|| uuid::Uuid::now_v7().to_string());
         let mut session = Session::new(id.clone(), &created, now).map_err(|error| ServiceError::diverged(&id, &error))?;
         let more = end_at_start(&mut session, now)?;
         let events = std::iter::once(&Event::Created(created)).chain(&more).map(Event::to_json).collect();
-        let create = Create { head: head(&session), events, request: None };
+        let mut create = Create { head: head(&session), events, request: None };
+        if let Some(&hash) = create.hashes(request).last() {
+            session.seal(hash);
+            create.head.summary = View::of(&session).to_json();
+        }
         Ok((session, create))
     }
 }
@@ -92,8 +96,8 @@ impl Sessions {
     /// [`ServiceError::IdTaken`], [`ServiceError::RequestIdReused`], [`ServiceError::NotFound`] when it was made by the same request
     /// and deleted since, or the store's.
     pub async fn create(&self, new: NewSession) -> Result<Made, ServiceError> {
-        let (session, mut create) = new.prepare(self.clock.now())?;
         let request = request(&new.request_id, || new.digest());
+        let (session, mut create) = new.prepare(self.clock.now(), request.as_ref())?;
         create.request.clone_from(&request);
         let only_made = create.events.len() == 1;
         // Held until the outcome is known, so that what is kept in it then is not older than what the store has.
@@ -110,26 +114,38 @@ impl Sessions {
                 Ok(Made { session, replayed: false })
             }
             Created::IdTaken => Err(ServiceError::IdTaken { session_id: session.id().to_owned() }),
-            Created::Repeated(creation) => self.made_before(creation, request).await,
+            Created::Repeated(creation) => self.made_before(creation, request, None).await,
         }
     }
 
-    async fn made_before(&self, creation: store::Creation, request: Option<Request>) -> Result<Made, ServiceError> {
+    /// The answer that a request was given which made a session, as it was with its first events: so many, or those that it begins
+    /// with by itself.
+    pub(super) async fn made_before(
+        &self,
+        creation: store::Creation,
+        request: Option<Request>,
+        events: Option<u32>,
+    ) -> Result<Made, ServiceError> {
         if request.is_none_or(|request| request.digest != creation.request.digest) {
             return Err(ServiceError::RequestIdReused { request_id: creation.request.id });
         }
         if creation.deleted {
             return Err(ServiceError::not_found(&creation.session_id));
         }
-        Ok(Made { session: self.as_made(&creation.session_id).await?, replayed: true })
+        let session = match events {
+            Some(events) => self.load(&creation.session_id, events).await?.session,
+            None => self.as_made(&creation.session_id).await?,
+        };
+        Ok(Made { session, replayed: true })
     }
 
     /// A session as it was when it was made.
     pub(super) async fn as_made(&self, session_id: &str) -> Result<Session, ServiceError> {
-        let mut session = self.load(session_id, 1).await?.session;
-        let time = session.created();
-        end_at_start(&mut session, time)?;
-        Ok(session)
+        let session = self.load(session_id, 1).await?.session;
+        match session.end_at_start().len() as u32 {
+            0 => Ok(session),
+            more => Ok(self.load(session_id, 1 + more).await?.session),
+        }
     }
 }
 
@@ -146,7 +162,7 @@ fn end_at_start(session: &mut Session, time: Micros) -> Result<Vec<Event>, Servi
 pub(super) const PUBLIC: &str = "";
 
 /// What the store keeps of a session for lists.
-fn head(session: &Session) -> Head {
+pub(super) fn head(session: &Session) -> Head {
     let mut labels = session.labels().clone();
     if session.spectators().policy == SpectatorPolicy::Public {
         labels.insert(PUBLIC.to_owned(), String::new());
@@ -161,6 +177,7 @@ fn head(session: &Session) -> Head {
         version: session.version(),
         players: players(session),
         expires: session.expires(),
+        deadline: session.deadline(),
         summary: View::of(session).to_json(),
     }
 }

@@ -24,13 +24,13 @@ impl Sessions {
     /// the same request and one has been deleted since, or the store's.
     pub async fn create_all(&self, news: Vec<NewSession>, request_id: RequestId) -> Result<MadeAll, ServiceError> {
         let now = self.clock.now();
-        let prepared: Vec<_> = news.iter().map(|new| new.prepare(now)).collect::<Result<_, _>>()?;
-        let (sessions, creates): (Vec<_>, Vec<_>) = prepared.into_iter().unzip();
         let request = request(&request_id, || {
             let each: Vec<_> = news.iter().map(|new| format!("{:?}", new.digest())).collect();
             let parts = each.iter().map(|part| part as &dyn Display);
             digest(&std::iter::once(&"create all" as &dyn Display).chain(parts).collect::<Vec<_>>())
         });
+        let prepared: Vec<_> = news.iter().map(|new| new.prepare(now, request.as_ref())).collect::<Result<_, _>>()?;
+        let (sessions, creates): (Vec<_>, Vec<_>) = prepared.into_iter().unzip();
         let ids: Vec<_> = sessions.iter().map(|session| session.id().to_owned()).collect();
         let batch = CreateAll { sessions: creates, request: request.clone() };
         // In a task of its own: a caller that goes away must not leave a half-done call behind.

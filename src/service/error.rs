@@ -44,6 +44,12 @@ pub enum ServiceError {
         /// The version that it has.
         current: u32,
     },
+    /// The session has more events than a record can hold.
+    #[error("the session is too long for a record of {} bytes", crate::session::record::MAX_RECORD)]
+    RecordTooLarge,
+    /// A record's last event is later than now.
+    #[error("the record's last event is in the future")]
+    InFuture,
     /// The command is refused.
     #[error(transparent)]
     Rejected(#[from] Rejection),

@@ -3,7 +3,7 @@
 use super::error::join;
 use super::{ServiceError, Sessions};
 use crate::game::observer::Observer;
-use crate::session::{Event, Micros, Session};
+use crate::session::{Event, EventHash, Micros, Session};
 use crate::store::{Request, StoredEvent};
 use lru::LruCache;
 use std::collections::HashMap;
@@ -13,6 +13,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// A session in memory, and the requests that made it what it is.
 pub(super) struct Live {
     pub(super) session: Session,
+    /// Its last event was stored with its hash, and so must be whatever follows.
+    chained: bool,
     requests: HashMap<String, Answered>,
 }
 
@@ -25,9 +27,9 @@ pub(super) struct Answered {
 }
 
 impl Live {
-    /// Of a session that this request has just made.
+    /// Of a session that this request has just made, by an event that has no hash yet.
     pub(super) fn new(session: Session, request: Option<&Request>) -> Live {
-        let mut live = Live { session, requests: HashMap::new() };
+        let mut live = Live { session, chained: false, requests: HashMap::new() };
         live.remember(request, 1);
         live
     }
@@ -37,7 +39,7 @@ impl Live {
         self.requests.get(request_id).copied()
     }
 
-    /// Takes in an event.
+    /// Takes in an event, which has no hash yet.
     pub(super) fn take_in(
         &mut self,
         event: &Event,
@@ -48,6 +50,23 @@ impl Live {
         let evolved = self.session.evolve(event, time, observer);
         evolved.map_err(|divergence| ServiceError::diverged(self.session.id(), &divergence))?;
         self.remember(request, self.session.version());
+        Ok(())
+    }
+
+    /// Gives the event that was just taken in its hash, by which it is to be stored.
+    pub(super) fn seal(&mut self, time: Micros, request: Option<&Request>, body: &str) -> EventHash {
+        let request_id = request.map(|request| request.id.as_str());
+        let hash = self.session.head_hash().then(self.session.version(), time, request_id, body);
+        self.session.seal(hash);
+        self.chained = true;
+        hash
+    }
+
+    /// Gives the event that was just taken in the hash that it is stored with, if that is right.
+    pub(super) fn seal_stored(&mut self, stored: &StoredEvent) -> Result<(), ServiceError> {
+        let hash = check_link(self.session.id(), self.session.head_hash(), self.chained, stored)?;
+        self.session.seal(hash);
+        self.chained = stored.hash.is_some();
         Ok(())
     }
 
@@ -88,7 +107,7 @@ impl Slots {
 }
 
 /// Events that are read from the store at a time.
-const PAGE: usize = 1_000;
+pub(super) const PAGE: usize = 1_000;
 
 impl Sessions {
     /// Looks at a session as it stands. If the seat to act is out of time, the round ends by that first.
@@ -173,13 +192,36 @@ fn append(session_id: &str, live: Option<Live>, stored: &StoredEvent) -> Result<
         (None, Event::Created(created)) => {
             let session = Session::new(session_id.to_owned(), created, stored.time)
                 .map_err(|divergence| ServiceError::diverged(session_id, &divergence))?;
-            return Ok(Live::new(session, stored.request.as_ref()));
+            let mut live = Live::new(session, stored.request.as_ref());
+            live.seal_stored(stored)?;
+            return Ok(live);
         }
         (None, _) => return Err(ServiceError::damaged(session_id, "its first event does not make it")),
         (Some(live), _) => live,
     };
     live.take_in(&event, stored.time, stored.request.as_ref(), &mut ())?;
+    live.seal_stored(stored)?;
     Ok(live)
+}
+
+/// The hash of a stored event after one with the hash `head`, if it is stored with this one. Events that are older than hashes
+/// have none, but none follows on one that has (`chained`).
+pub(super) fn check_link(
+    session_id: &str,
+    head: EventHash,
+    chained: bool,
+    stored: &StoredEvent,
+) -> Result<EventHash, ServiceError> {
+    let request_id = stored.request.as_ref().map(|request| request.id.as_str());
+    let hash = head.then(stored.seq, stored.time, request_id, &stored.body);
+    match stored.hash {
+        Some(kept) if kept == hash => Ok(hash),
+        None if !chained => Ok(hash),
+        Some(_) | None => {
+            let what = format!("event {}: its hash is not that of what is stored of it and of the events before it", stored.seq);
+            Err(ServiceError::damaged(session_id, what))
+        }
+    }
 }
 
 pub(super) fn read_event(session_id: &str, stored: &StoredEvent) -> Result<Event, ServiceError> {

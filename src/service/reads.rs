@@ -1,12 +1,12 @@
 //! Reading sessions: as they were, event by event, and in lists.
 
 use super::create::PUBLIC;
-use super::live::read_event;
+use super::live::{check_link, read_event};
 use super::{ServiceError, Sessions};
 use crate::game::Position;
 use crate::game::observer::Step;
-use crate::session::{Event, Micros, Session, View};
-use crate::store::{Filter, Head, HeadPage, Place, Query};
+use crate::session::{Event, EventHash, Micros, Session, View};
+use crate::store::{Filter, Head, HeadPage, Place, Query, StoredEvent};
 
 /// A stored event.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -19,6 +19,8 @@ pub struct EventRecord {
     pub request_id: Option<String>,
     /// What happened.
     pub event: Event,
+    /// Its hash in the chain.
+    pub hash: EventHash,
     /// The steps of its move, if they were asked for.
     pub steps: Vec<Step>,
 }
@@ -78,23 +80,51 @@ impl Sessions {
                 Err(error) => return Err(error),
             }
         }
-        let stored = self.store.read(session_id, after, limit).await?.ok_or_else(|| ServiceError::not_found(session_id))?;
+        let (stored, hashes) = self.chained(session_id, after, limit).await?;
         let version = self.head(session_id).await?.version;
         if after > version {
             return Err(ServiceError::VersionAhead { asked: after, current: version });
         }
         let mut replay = if want_steps && after > 0 { Some(self.load(session_id, after).await?.session) } else { None };
         let mut events = Vec::with_capacity(stored.len());
-        for stored in stored {
+        for (stored, hash) in stored.into_iter().zip(hashes) {
             let event = read_event(session_id, &stored)?;
             let mut steps = Vec::new();
             if want_steps {
                 replay = Some(step(session_id, replay, &event, stored.time, &mut steps)?);
             }
             let request_id = stored.request.map(|request| request.id);
-            events.push(EventRecord { version: stored.seq, time: stored.time, request_id, event, steps });
+            events.push(EventRecord { version: stored.seq, time: stored.time, request_id, event, hash, steps });
         }
         Ok(Events { events, version })
+    }
+
+    /// Stored events after a version, at most `limit`, with their hashes, which are right.
+    async fn chained(
+        &self,
+        session_id: &str,
+        after: u32,
+        limit: usize,
+    ) -> Result<(Vec<StoredEvent>, Vec<EventHash>), ServiceError> {
+        // With the one before them, whose hash the first one covers.
+        let before = usize::from(after > 0);
+        let read = self.store.read(session_id, after - before as u32, limit.saturating_add(before)).await?;
+        let mut stored = read.ok_or_else(|| ServiceError::not_found(session_id))?;
+        let prior = stored.drain(..before.min(stored.len())).next();
+        let kept = prior.and_then(|prior| prior.hash);
+        let mut head = match kept {
+            Some(hash) => hash,
+            None if after == 0 || stored.is_empty() => EventHash::START,
+            None => self.load(session_id, after).await?.session.head_hash(),
+        };
+        let mut chained = kept.is_some();
+        let mut hashes = Vec::with_capacity(stored.len());
+        for event in &stored {
+            head = check_link(session_id, head, chained, event)?;
+            chained = event.hash.is_some();
+            hashes.push(head);
+        }
+        Ok((stored, hashes))
     }
 
     async fn head(&self, session_id: &str) -> Result<Head, ServiceError> {

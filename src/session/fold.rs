@@ -1,7 +1,7 @@
 //! The session as its events have made it.
 
 use super::evolve::{read_position, read_rules};
-use super::{Cause, Clock, Created, MatchResult, Micros, Proposals, Seats, Spectators, State};
+use super::{Cause, Clock, Created, EventHash, MatchResult, Micros, Proposals, Seats, Spectators, State};
 use crate::game::{BySeat, Guards, Position, Record, Rules, Seat};
 use std::collections::BTreeMap;
 use thiserror::Error;
@@ -38,6 +38,7 @@ pub struct Session {
     /// The versions of all plies of all rounds; kept only where spectators see them late.
     pub(super) ply_versions: Vec<u32>,
     pub(super) expires: Option<Micros>,
+    head_hash: EventHash,
 }
 
 /// An event that can't have followed the ones before it: the log is damaged, or the rules have changed since.
@@ -82,6 +83,7 @@ impl Session {
             spectators: created.spectators,
             ply_versions: Vec::new(),
             expires: None,
+            head_hash: EventHash::START,
         })
     }
 
@@ -210,6 +212,17 @@ impl Session {
     #[must_use]
     pub const fn expires(&self) -> Option<Micros> {
         self.expires
+    }
+
+    /// The hash of its last event, as far as it has been [sealed](Session::seal).
+    #[must_use]
+    pub const fn head_hash(&self) -> EventHash {
+        self.head_hash
+    }
+
+    /// Notes the hash of its last event. It covers how the event is stored, so that whoever stores it must say it.
+    pub const fn seal(&mut self, hash: EventHash) {
+        self.head_hash = hash;
     }
 
     /// The caller's own marks.

@@ -4,6 +4,7 @@
 //! [`Session::evolve`] takes an event in. Both are pure: time comes in as a value, and nothing here waits or stores.
 
 mod agreement;
+mod chain;
 mod clock;
 mod decide;
 mod event;
@@ -11,6 +12,7 @@ mod evolve;
 mod fold;
 mod ids;
 mod propose;
+pub mod record;
 mod rejection;
 mod result;
 mod rounds;
@@ -21,6 +23,7 @@ mod text;
 mod view;
 
 pub use agreement::{Proposal, ProposalKind, Proposals};
+pub use chain::EventHash;
 pub use clock::{Clock, ClockFault, ClockSetting, MAX_PERIODS, MAX_TIME, Remaining};
 pub use decide::Command;
 pub use event::{Created, Event, GuardLimits};

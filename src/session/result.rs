@@ -37,7 +37,9 @@ impl Cause {
         }
     }
 
-    fn from_name(name: &str) -> Option<Cause> {
+    /// The cause of this name.
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Cause> {
         let all = EndReason::ALL.into_iter().map(Cause::Rule).chain([
             Cause::Resignation,
             Cause::Agreement,

@@ -41,6 +41,9 @@ pub struct View {
     /// The rematch of this session.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next_session_id: Option<String>,
+    /// The hash of the last event; empty if the session has not changed since before there were hashes.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub head_hash: String,
     /// The seats about which something is known.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub seats: Vec<SeatView>,
@@ -119,6 +122,7 @@ impl View {
             proposals: session.proposals().open().to_vec(),
             previous_session_id: session.previous_session_id().map(str::to_owned),
             next_session_id: session.next_session_id().map(str::to_owned),
+            head_hash: session.head_hash().to_string(),
             seats: Seat::BOTH.into_iter().filter_map(|seat| SeatView::of(seat, session.seats().of(seat))).collect(),
             spectators: session.spectators(),
         }

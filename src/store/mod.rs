@@ -8,7 +8,7 @@
 
 pub mod sqlite;
 
-pub use crate::session::{Micros, State};
+pub use crate::session::{EventHash, Micros, State};
 
 use async_trait::async_trait;
 use std::collections::{BTreeMap, BTreeSet};
@@ -34,6 +34,8 @@ pub struct StoredEvent {
     pub request: Option<Request>,
     /// What happened, as the session layer wrote it.
     pub body: String,
+    /// Its hash in the [chain](crate::session::EventHash). Events that are older than hashes have none; every later one has.
+    pub hash: Option<EventHash>,
 }
 
 /// The summary of a session that lists are made from.
@@ -57,6 +59,8 @@ pub struct Head {
     pub players: Players,
     /// When it is to be deleted, if that has been announced.
     pub expires: Option<Micros>,
+    /// When the clock of the seat to act will have run out, if it runs.
+    pub deadline: Option<Micros>,
     /// The rest, as the session layer wrote it.
     pub summary: String,
 }
@@ -83,9 +87,40 @@ impl Create {
         assert!(!self.events.is_empty(), "a session is made with its first events");
         assert_eq!(self.head.version as usize, self.events.len(), "a version is the number of events");
     }
+
+    /// The hashes of its events, which bear this request: its own, or that of the batch that it is in.
+    #[must_use]
+    pub fn hashes(&self, request: Option<&Request>) -> Vec<EventHash> {
+        let request_id = request.map(|request| request.id.as_str());
+        let chain = (1..).zip(&self.events).scan(EventHash::START, |head, (version, body)| {
+            *head = head.then(version, self.head.created, request_id, body);
+            Some(*head)
+        });
+        chain.collect()
+    }
 }
 
-/// What became of a [`Create`].
+/// A session to make with a history that it has had elsewhere.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Import {
+    /// The session as it is after all of its events.
+    pub head: Head,
+    /// All of its events; at least one. Those of one request follow on each other.
+    pub events: Vec<StoredEvent>,
+    /// The request that asked for the import. Its id is unique among all creations of the store, and not taken within the session.
+    pub request: Option<Request>,
+}
+
+impl Import {
+    /// # Panics
+    /// If it has no events, or they are not numbered from 1 to its version: a fault of the caller.
+    pub(crate) fn assert_valid(&self) {
+        assert!(!self.events.is_empty(), "a session is made with its first events");
+        assert!(self.events.iter().map(|event| event.seq).eq(1..=self.head.version), "events are numbered from 1 to the version");
+    }
+}
+
+/// What became of a [`Create`] or an [`Import`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Created {
     /// It was made.
@@ -152,21 +187,26 @@ pub struct Append {
     pub request: Option<Request>,
     /// Bodies of the events; at least one.
     pub events: Vec<String>,
+    /// Their hashes, one for each.
+    pub hashes: Vec<EventHash>,
     /// Where the session stands after them.
     pub state: State,
     /// Who holds its seats after them.
     pub players: Players,
     /// When it is to be deleted, if that is announced after them.
     pub expires: Option<Micros>,
+    /// The head's new deadline.
+    pub deadline: Option<Micros>,
     /// The head's new summary.
     pub summary: String,
 }
 
 impl Append {
     /// # Panics
-    /// If it has no events: a fault of the caller.
+    /// If it has no events, or not a hash for each: a fault of the caller.
     pub(crate) fn assert_valid(&self) {
         assert!(!self.events.is_empty(), "an append has events");
+        assert_eq!(self.events.len(), self.hashes.len(), "every event has its hash");
     }
 }
 
@@ -319,6 +359,9 @@ pub trait Store: Send + Sync + 'static {
     /// Makes a session. A request id that is known comes before a session id that is taken.
     async fn create(&self, create: Create) -> Result<Created, StoreError>;
 
+    /// Makes a session with its history. What refuses a creation refuses this.
+    async fn import(&self, import: Import) -> Result<Created, StoreError>;
+
     /// Makes sessions, all or none. A request id that is known comes before session ids that are taken.
     async fn create_all(&self, batch: CreateAll) -> Result<CreatedAll, StoreError>;
 
@@ -348,6 +391,10 @@ pub trait Store: Send + Sync + 'static {
 
     /// Sessions in this state whose announced time of deletion is `by` or before, the first due first, at most `limit`.
     async fn due(&self, state: State, by: Micros, limit: usize) -> Result<Vec<Expirable>, StoreError>;
+
+    /// Sessions whose deadline has passed before a time, with it, the longest overdue first: those after a place in that order
+    /// (deadline, session), at most `limit`.
+    async fn overdue(&self, before: Micros, after: Option<Place>, limit: usize) -> Result<Vec<(String, Micros)>, StoreError>;
 
     /// Whether writes succeed, as it changes.
     fn health(&self) -> watch::Receiver<Health>;

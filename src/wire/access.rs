@@ -40,6 +40,7 @@ pub const METHODS: &[(&str, Who)] = &[
     ("/mancala.v1.RulesService/ListReasons", Who::Anyone),
     ("/mancala.v1.RulesService/PlayoutPositions", Who::Operator),
     ("/mancala.v1.RulesService/StepPositions", Who::Operator),
+    ("/mancala.v1.RulesService/VerifyRecord", Who::Operator),
     ("/mancala.v1.SessionService/AnswerProposal", Who::Player),
     ("/mancala.v1.SessionService/ApplyMove", Who::Player),
     ("/mancala.v1.SessionService/BatchCreateSessions", Who::Operator),
@@ -49,7 +50,9 @@ pub const METHODS: &[(&str, Who)] = &[
     ("/mancala.v1.SessionService/ClaimTimeout", Who::Player),
     ("/mancala.v1.SessionService/CreateSession", Who::Operator),
     ("/mancala.v1.SessionService/DeleteSession", Who::Operator),
+    ("/mancala.v1.SessionService/ExportRecord", Who::Operator),
     ("/mancala.v1.SessionService/GetSession", Who::Viewer),
+    ("/mancala.v1.SessionService/ImportRecord", Who::Operator),
     ("/mancala.v1.SessionService/ListEvents", Who::Viewer),
     ("/mancala.v1.SessionService/ListLegalMoves", Who::Viewer),
     // Whoever is no operator is shown the sessions that are public.

@@ -15,6 +15,7 @@ mod filter;
 mod page_token;
 pub mod proto;
 pub mod reason;
+mod records;
 pub mod refuse;
 mod rules_service;
 mod seats;
@@ -35,15 +36,15 @@ use proto::session_service_server::SessionServiceServer;
 
 /// The largest request of a call on one session, in bytes.
 const MAX_REQUEST: usize = 64 << 10;
-/// The largest request of a batch, in bytes.
-const MAX_BATCH_REQUEST: usize = 1 << 20;
+/// The largest request of a batch, and of a call that bears a record, in bytes.
+const MAX_LARGE_REQUEST: usize = 1 << 20;
 /// The largest answer, in bytes: what gRPC clients read unless told otherwise.
 const MAX_REPLY: usize = 4 << 20;
 
 /// RulesService, with its limits.
 #[must_use]
 pub fn rules_service(handlers: RulesHandlers) -> RulesServiceServer<RulesHandlers> {
-    RulesServiceServer::new(handlers).max_decoding_message_size(MAX_BATCH_REQUEST).max_encoding_message_size(MAX_REPLY)
+    RulesServiceServer::new(handlers).max_decoding_message_size(MAX_LARGE_REQUEST).max_encoding_message_size(MAX_REPLY)
 }
 
 /// SessionService, with its limits.
@@ -52,6 +53,6 @@ pub fn session_service(handlers: SessionHandlers) -> BySize<SessionServiceServer
     let service = SessionServiceServer::new(handlers).max_encoding_message_size(MAX_REPLY);
     BySize {
         small: service.clone().max_decoding_message_size(MAX_REQUEST),
-        batches: service.max_decoding_message_size(MAX_BATCH_REQUEST),
+        large: service.max_decoding_message_size(MAX_LARGE_REQUEST),
     }
 }

@@ -61,6 +61,7 @@ reasons! {
     Internal = "INTERNAL", Internal, [], "The server failed at this call. Its log says why.";
     InvalidMove = "INVALID_MOVE", InvalidArgument, ["at", "expected"], "The text of a move can't be read. The facts say where it went wrong and what should have stood there.";
     InvalidPosition = "INVALID_POSITION", InvalidArgument, ["faults"], "A position can't be read, or is impossible in its game. The facts say all that is wrong with it.";
+    InvalidRecord = "INVALID_RECORD", InvalidArgument, ["line", "expected"], "A record can't be read. The facts say where it went wrong and what should have stood there.";
     InvalidRequest = "INVALID_REQUEST", InvalidArgument, ["fields"], "The request is malformed. The attached BadRequest names every faulty field and what it must be.";
     JoinCodeWrong = "JOIN_CODE_WRONG", PermissionDenied, [], "None of the session's seats has this join code. Ask whoever made the session for it, or have an operator claim the seat.";
     MalformedMessage = "MALFORMED_MESSAGE", InvalidArgument, [], "The bytes of the request are not the message that this method takes. Use stubs made from this server's proto files.";
@@ -82,6 +83,9 @@ reasons! {
     ProposalOfOther = "PROPOSAL_OF_OTHER", FailedPrecondition, ["kind", "by"], "A proposal is answered by the seat that it was made to, and withdrawn by the one that made it.";
     ProposalOpen = "PROPOSAL_OPEN", FailedPrecondition, ["kind", "by"], "A proposal of this kind waits for its answer already.";
     ProposalTooSoon = "PROPOSAL_TOO_SOON", FailedPrecondition, ["kind", "seat"], "The seat has proposed this since the last move. It may again after the next one.";
+    RecordDiffers = "RECORD_DIFFERS", InvalidArgument, ["event", "line", "what", "expected", "found"], "A record is not what the rules and its chain of hashes bring about. The facts say where it first differs, and how.";
+    RecordInFuture = "RECORD_IN_FUTURE", InvalidArgument, [], "The last event of a record is later than the server's time. Compare the clocks of the servers.";
+    RecordTooLarge = "RECORD_TOO_LARGE", ResourceExhausted, ["limit_bytes"], "The record of the session would be larger than can be imported. Export an earlier version, or read it with ListEvents.";
     RedistributionSize = "REDISTRIBUTION_SIZE", FailedPrecondition, ["emptied", "required"], "Kiothi: an opening empties exactly two pits.";
     RedistributionUnbalanced = "REDISTRIBUTION_UNBALANCED", FailedPrecondition, ["lifted", "placed"], "Kiothi: an opening places as many seeds as the emptied pits hold.";
     ReplyTooLarge = "REPLY_TOO_LARGE", ResourceExhausted, ["limit_bytes"], "The answer would be larger than clients read by default. Ask for fewer items, or leave steps and moves out.";

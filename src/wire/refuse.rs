@@ -6,6 +6,7 @@ use super::reason::Reason;
 use crate::game::{IllegalMove, Seat, SetUpFault, TextError};
 use crate::service::ServiceError;
 use crate::session::Rejection;
+use crate::session::record::{Difference, MAX_RECORD, RecordFault, Wrong};
 use crate::store::StoreError;
 use std::collections::{BTreeMap, HashMap};
 use std::fmt::Display;
@@ -184,6 +185,8 @@ impl From<&ServiceError> for Refused {
                 let facts = vec![("expected_version", expected.to_string()), ("current_version", current.to_string())];
                 Refused::new(Reason::StaleVersion, error, facts)
             }
+            ServiceError::RecordTooLarge => record_too_large(),
+            ServiceError::InFuture => Refused::new(Reason::RecordInFuture, error, Vec::new()),
             ServiceError::Rejected(rejection) => rejection.into(),
             ServiceError::Store(store) => store_failure(store),
             ServiceError::Damaged { session_id, .. } => {
@@ -199,6 +202,43 @@ impl From<&ServiceError> for Refused {
             }
         }
     }
+}
+
+/// A session that is too long for a record.
+pub fn record_too_large() -> Refused {
+    let limit = vec![("limit_bytes", MAX_RECORD.to_string())];
+    Refused::new(Reason::RecordTooLarge, Reason::RecordTooLarge.description(), limit)
+}
+
+impl From<&Wrong> for Refused {
+    fn from(wrong: &Wrong) -> Refused {
+        match wrong {
+            Wrong::Unreadable(fault) => {
+                let fault = RecordFault { line: fault.line, expected: shorten(&fault.expected).into() };
+                let facts = vec![("line", fault.line.to_string()), ("expected", fault.expected.to_string())];
+                Refused::new(Reason::InvalidRecord, fault, facts)
+            }
+            Wrong::Differs { difference: Difference { event, aspect, expected, found }, line } => {
+                let (expected, found) = (shorten(expected), shorten(found));
+                let difference = Difference { event: *event, aspect: *aspect, expected, found };
+                let facts = vec![
+                    ("event", event.to_string()),
+                    ("line", line.unwrap_or_default().to_string()),
+                    ("what", aspect.name().to_owned()),
+                    ("expected", difference.expected.clone()),
+                    ("found", difference.found.clone()),
+                ];
+                Refused::new(Reason::RecordDiffers, difference, facts)
+            }
+        }
+    }
+}
+
+/// So much of a text as fits into the headers that an error travels in.
+fn shorten(text: &str) -> String {
+    const MOST: usize = 300;
+    let end = text.floor_char_boundary(MOST);
+    if end < text.len() { format!("{}…", &text[..end]) } else { text.to_owned() }
 }
 
 /// So that a handler can pass on what the service says.

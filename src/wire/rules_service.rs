@@ -6,6 +6,7 @@ use super::fields::Fields;
 use super::proto::rules_service_server::RulesService;
 use super::proto::{self};
 use super::reason::Reason;
+use super::records;
 use super::refuse::Refused;
 use super::session_request::{rules_in, start_in};
 use crate::game::{Game, Position, Rules};
@@ -82,6 +83,13 @@ impl RulesService for RulesHandlers {
         request: Request<proto::PlayoutPositionsRequest>,
     ) -> Result<Response<proto::PlayoutPositionsResponse>, Status> {
         self.compute(batch::Playouts::new(request.into_inner())?).await
+    }
+
+    async fn verify_record(
+        &self,
+        request: Request<proto::VerifyRecordRequest>,
+    ) -> Result<Response<proto::VerifyRecordResponse>, Status> {
+        records::verify(&self.compute, request.into_inner()).await.map(Response::new)
     }
 }
 

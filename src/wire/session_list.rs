@@ -2,6 +2,7 @@
 
 use super::SessionHandlers;
 use super::access::Caller;
+use super::convert::timestamp;
 use super::page_token;
 use super::proto;
 use crate::service::{Listed, Page};
@@ -34,6 +35,7 @@ impl SessionHandlers {
             out.push(session);
         }
         let next_page_token = next.map(|place| page_token::write(&page.filter, &place)).unwrap_or_default();
-        Ok(proto::ListSessionsResponse { sessions: out, next_page_token })
+        let server_time = Some(timestamp(self.sessions.now()));
+        Ok(proto::ListSessionsResponse { sessions: out, next_page_token, server_time })
     }
 }

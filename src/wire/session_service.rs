@@ -8,10 +8,10 @@ use super::proto::{self, Phase};
 use super::session_answer::{After, check, ends, next_round, played, to_act};
 use super::session_request::{new_session, page};
 use super::sight::Change;
-use super::{agreements, session_batch};
+use super::{agreements, records, session_batch};
 use crate::game::MoveList;
 use crate::random::SeededDice;
-use crate::service::{ServiceError, Sessions};
+use crate::service::{Compute, ServiceError, Sessions};
 use crate::session::{Command, Credential, Session};
 use prost::Message;
 use prost_types::Timestamp;
@@ -22,13 +22,14 @@ use tracing::Span;
 #[derive(Clone)]
 pub struct SessionHandlers {
     pub(super) sessions: Sessions,
+    pub(super) compute: Compute,
 }
 
 impl SessionHandlers {
-    /// For these sessions.
+    /// For these sessions. Records are written and checked by `compute`.
     #[must_use]
-    pub const fn new(sessions: Sessions) -> SessionHandlers {
-        SessionHandlers { sessions }
+    pub const fn new(sessions: Sessions, compute: Compute) -> SessionHandlers {
+        SessionHandlers { sessions, compute }
     }
 }
 
@@ -84,7 +85,8 @@ impl SessionService for SessionHandlers {
     ) -> Result<Response<proto::ListSessionsResponse>, Status> {
         let caller = Caller::of(&request);
         let Some(page) = page(request.into_inner(), caller != Caller::Trusted)? else {
-            return Ok(Response::new(proto::ListSessionsResponse::default()));
+            let server_time = self.time();
+            return Ok(Response::new(proto::ListSessionsResponse { server_time, ..Default::default() }));
         };
         let listed = self.sessions.list(page.clone()).await?;
         self.session_list(&caller, &page, listed).await.map(Response::new)
@@ -143,7 +145,7 @@ impl SessionService for SessionHandlers {
             let count = if session.result().is_none() { count } else { 0 };
             let moves = (0..count).filter_map(|_| session.rules().sample(position, &mut dice));
             let moves = moves.map(|mv| move_out(mv, position.to_act())).collect();
-            proto::SampleMovesResponse { version: session.version(), moves }
+            proto::SampleMovesResponse { version: session.version(), moves, server_time: self.time_for(session) }
         })
         .await
     }
@@ -302,6 +304,20 @@ impl SessionService for SessionHandlers {
         request: Request<proto::BatchCreateSessionsRequest>,
     ) -> Result<Response<proto::BatchCreateSessionsResponse>, Status> {
         session_batch::create(&self.sessions, request.into_inner()).await.map(Response::new)
+    }
+
+    async fn export_record(
+        &self,
+        request: Request<proto::ExportRecordRequest>,
+    ) -> Result<Response<proto::ExportRecordResponse>, Status> {
+        records::export(self, request.into_inner()).await.map(Response::new)
+    }
+
+    async fn import_record(
+        &self,
+        request: Request<proto::ImportRecordRequest>,
+    ) -> Result<Response<proto::ImportRecordResponse>, Status> {
+        records::import(self, request.into_inner()).await.map(Response::new)
     }
 }
 

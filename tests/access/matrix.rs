@@ -69,6 +69,9 @@ type Row = [&'static str; 11];
 const ANYONE: [Row; 2] = [[OK; 11]; 2];
 const OPERATOR: [Row; 2] =
     [[MISSING, MALFORMED, INVALID, INVALID, INVALID, INVALID, INVALID, OPS_ONLY, OPS_ONLY, OPS_ONLY, OK]; 2];
+/// What is sent is no record.
+const IMPORT: [Row; 2] =
+    [[MISSING, MALFORMED, INVALID, INVALID, INVALID, INVALID, INVALID, OPS_ONLY, OPS_ONLY, OPS_ONLY, "INVALID_RECORD"]; 2];
 const VIEWER: [Row; 2] = [
     [OK, MALFORMED, INVALID, INVALID, INVALID, INVALID, INVALID, OK, OK, OK, OK],
     [HIDDEN, MALFORMED, INVALID, INVALID, INVALID, INVALID, INVALID, HIDDEN, OK, OK, OK],
@@ -129,6 +132,7 @@ const TABLE: &[(&str, [Row; 2], Ask)] = &[
     ("RulesService/StepPositions", OPERATOR, |_| {
         proto::StepPositionsRequest { game: "gore".to_owned(), ..Default::default() }.encode_to_vec()
     }),
+    ("RulesService/VerifyRecord", OPERATOR, |_| proto::VerifyRecordRequest::default().encode_to_vec()),
     ("RulesService/PlayoutPositions", OPERATOR, |_| {
         proto::PlayoutPositionsRequest { game: "gore".to_owned(), playouts: 1, ..Default::default() }.encode_to_vec()
     }),
@@ -175,6 +179,10 @@ const TABLE: &[(&str, [Row; 2], Ask)] = &[
     ("SessionService/ListEvents", VIEWER, |made| {
         proto::ListEventsRequest { session_id: id(made), ..Default::default() }.encode_to_vec()
     }),
+    ("SessionService/ExportRecord", OPERATOR, |made| {
+        proto::ExportRecordRequest { session_id: id(made), ..Default::default() }.encode_to_vec()
+    }),
+    ("SessionService/ImportRecord", IMPORT, |_| proto::ImportRecordRequest::default().encode_to_vec()),
     ("SessionService/ClaimSeat", CLAIM_BY_CODE, |made| claim(made, made.join_code(Seat::South))),
     ("SessionService/ClaimSeat", CLAIM_BY_WRONG_CODE, |made| claim(made, "00000-00000-00000-00000".to_owned())),
     ("SessionService/ClaimSeat", CLAIM_WITHOUT_CODE, |made| claim(made, String::new())),

@@ -59,9 +59,10 @@ pub async fn start(with_tokens: bool) -> Running {
     let secret = Secret::new_token();
     let operators = BTreeMap::from([("ops".to_owned(), secret.hash())]);
     let access = if with_tokens { Access::tokens(operators, sessions.clone()) } else { Access::open() };
+    let compute = Compute::new(2);
     let api = Api::new(FILE_DESCRIPTOR_SET, access)
-        .with(rules_service(RulesHandlers::new(Compute::new(2))))
-        .with(session_service(SessionHandlers::new(sessions.clone())));
+        .with(rules_service(RulesHandlers::new(compute.clone())))
+        .with(session_service(SessionHandlers::new(sessions.clone(), compute)));
 
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
     let address = listener.local_addr().expect("an address");

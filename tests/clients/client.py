@@ -9,23 +9,27 @@ from mancala.v1 import rules_service_pb2_grpc, session_service_pb2_grpc
 CALL_SECONDS = 30
 
 
-class _Deadlines(grpc.UnaryUnaryClientInterceptor):
-    """Gives every call a deadline: a reply that never comes should fail a test, not hang it."""
+class _Calls(grpc.UnaryUnaryClientInterceptor):
+    """Gives every call a deadline, as a reply that never comes should fail a test and not hang it, and the caller's token."""
+
+    def __init__(self, token):
+        self._metadata = [("authorization", f"Bearer {token}")] if token else []
 
     def intercept_unary_unary(self, continuation, details, request):
         if details.timeout is None:
             details = details._replace(timeout=CALL_SECONDS)
+        details = details._replace(metadata=[*(details.metadata or ()), *self._metadata])
         return continuation(details, request)
 
 
 class Client:
-    """One connection to one address. `rules` and `sessions` are the generated stubs."""
+    """One connection to one address, with a token if the server wants one. `rules` and `sessions` are the generated stubs."""
 
-    def __init__(self, address):
+    def __init__(self, address, token=None):
         self.address = address
         # A subchannel of its own, so that many clients are many connections as they would be from many machines.
         self._channel = grpc.insecure_channel(address, options=[("grpc.use_local_subchannel_pool", 1)])
-        channel = grpc.intercept_channel(self._channel, _Deadlines())
+        channel = grpc.intercept_channel(self._channel, _Calls(token))
         self.rules = rules_service_pb2_grpc.RulesServiceStub(channel)
         self.sessions = session_service_pb2_grpc.SessionServiceStub(channel)
 

@@ -15,7 +15,7 @@ import pytest  # noqa: E402
 pytest.register_assert_rewrite("client", "players", "server", "vectors")
 
 from client import Client  # noqa: E402
-from server import Server  # noqa: E402
+from server import Server, new_operator  # noqa: E402
 
 
 @pytest.fixture(scope="session")
@@ -43,6 +43,15 @@ def server(tmp_path_factory):
     """A running server with an empty store; it must stop cleanly in the end."""
     running = Server(tmp_path_factory.mktemp("server") / "games.db")
     yield running
+    running.stop()
+
+
+@pytest.fixture(scope="session")
+def operator(tmp_path_factory):
+    """The address of a running server in token mode, and the key of its operator; it must stop cleanly in the end."""
+    key, settings = new_operator("ops")
+    running = Server(tmp_path_factory.mktemp("token") / "games.db", settings)
+    yield running.address, key
     running.stop()
 
 

@@ -15,15 +15,23 @@ START_SECONDS = 20
 STOP_SECONDS = 15
 
 
-def _environment():
+def environment():
     """This process's environment without what would configure the server."""
     return {name: value for name, value in os.environ.items() if not name.startswith("MANCALA_")}
+
+
+def new_operator(name):
+    """An operator's key, and the settings of a server that knows it."""
+    told = subprocess.run([str(BINARY), "key", name], capture_output=True, text=True, check=True, env=environment()).stdout
+    key = re.search(rf"^mop_{name}_\S+$", told, re.MULTILINE)[0]
+    operators = re.search(r"^MANCALA_AUTH__OPERATORS='(.*)'$", told, re.MULTILINE)[1]
+    return key, {"MANCALA_AUTH__MODE": "token", "MANCALA_AUTH__OPERATORS": operators}
 
 
 class Server:
     """One run of the binary. Its output is drained all the time, so that a full pipe can't stop it."""
 
-    def __init__(self, store):
+    def __init__(self, store, settings=()):
         self._store = store
         self._started = threading.Event()
         self._output = collections.deque(maxlen=200)
@@ -36,7 +44,7 @@ class Server:
             stderr=subprocess.STDOUT,
             text=True,
             errors="replace",
-            env=_environment(),
+            env=environment() | dict(settings),
         )
         self._drain = threading.Thread(target=self._read_output, daemon=True)
         self._drain.start()

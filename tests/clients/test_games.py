@@ -151,11 +151,11 @@ def check_earlier_versions(client, session_id, line):
         check_result(now.result, line["result"], plies[-1][1])
 
 
-def all_at_once(address, function, jobs):
+def all_at_once(address, function, jobs, token=None):
     """Runs `function(client, *job)` for every job on a few connections; the first failure is raised."""
 
     def run(job):
-        with Client(address) as client:
+        with Client(address, token) as client:
             return function(client, *job)
 
     with concurrent.futures.ThreadPoolExecutor(PLAYERS_AT_ONCE) as pool:

@@ -6,8 +6,8 @@ import random
 import grpc
 import pytest
 import vectors
-from client import Client, decode
-from mancala.v1 import game_pb2, session_pb2
+from client import Client, decode, refusal_of
+from mancala.v1 import game_pb2, seats_pb2, session_pb2
 from mancala.v1 import session_service_pb2 as api
 from test_games import NO_GUARDS, all_at_once, events_of
 
@@ -81,10 +81,11 @@ def test_the_matches_of_the_vectors(server):
 
 
 class Bot:
-    """One player on a connection of its own. It knows no rules: it takes a move that it is offered, and talks now and then."""
+    """One player on a connection of its own, with its seat's token. It knows no rules: it takes a move that it is offered, and
+    talks now and then."""
 
-    def __init__(self, address, seat, session_id, seed):
-        self.client = Client(address)
+    def __init__(self, address, token, seat, session_id, seed):
+        self.client = Client(address, token)
         self.seat = seat
         self.session_id = session_id
         self.chance = random.Random(f"{seed} {seat}")
@@ -186,9 +187,13 @@ def play_bots(client, game, seed):
     # Two bots that know nothing trade pits of Goré for thousands of plies.
     guards = game_pb2.Guards(max_plies=150)
     clock = session_pb2.ClockSetting(total=total)
-    request = api.CreateSessionRequest(game=game, rounds=ROUNDS, guards=guards, clock=clock)
-    session_id = client.sessions.CreateSession(request).session.session_id
-    bots = [Bot(client.address, seat, session_id, f"{game} {seed}") for seat in SEATS]
+    setup = [seats_pb2.SeatSetup(seat=seat, player=f"bot-{seat}", issue_token=True) for seat in SEATS]
+    request = api.CreateSessionRequest(game=game, rounds=ROUNDS, guards=guards, clock=clock, seats=setup)
+    created = client.sessions.CreateSession(request)
+    session_id = created.session.session_id
+    tokens = {secret.seat: secret.token for secret in created.secrets}
+    bots = [Bot(client.address, tokens[seat], seat, session_id, f"{game} {seed}") for seat in SEATS]
+    check_strangers(client, bots, session_id)
     for bot in itertools.cycle(bots):
         session = bot.look()
         if session.HasField("result"):
@@ -203,6 +208,17 @@ def play_bots(client, game, seed):
     for bot in bots:
         bot.client.close()
     return [event.WhichOneof("body") for event in events_of(client, session_id, 1_000)]
+
+
+def check_strangers(client, bots, session_id):
+    """A seat's token is for that seat alone, and without one there is nothing to be seen."""
+    south, north = bots
+    request = api.ApplyMoveRequest(session_id=session_id, seat=SEATS[1], move=game_pb2.Move(text="0"))
+    assert refusal_of(south.client.sessions.ApplyMove, request).reason == "SEAT_NOT_YOURS"
+    assert refusal_of(north.client.sessions.DeleteSession, api.DeleteSessionRequest(session_id=session_id)).reason == "OPERATOR_ONLY"
+    with Client(client.address) as stranger:
+        look = api.GetSessionRequest(session_id=session_id)
+        assert refusal_of(stranger.sessions.GetSession, look).reason == "SESSION_NOT_FOUND"
 
 
 def check_bots_match(client, session):
@@ -225,9 +241,10 @@ def check_bots_match(client, session):
 
 
 @pytest.mark.parametrize("game", vectors.GAMES)
-def test_two_bots_play_a_match_and_talk(server, game, long_form):
+def test_two_bots_play_a_match_and_talk(operator, game, long_form):
+    address, key = operator
     count = 12 if long_form else 2
-    kinds = set(itertools.chain(*all_at_once(server.address, play_bots, [(game, seed) for seed in range(count)])))
+    kinds = set(itertools.chain(*all_at_once(address, play_bots, [(game, seed) for seed in range(count)], key)))
     expected = {"created", "move_played", "round_ended", "round_started", "ended", "rematch_made"}
     assert kinds >= expected | {"proposed", "proposal_answered", "taken_back"}
     assert not kinds & {"timed_out", "resigned"}

@@ -9,7 +9,7 @@ use mancala::service::ServiceError;
 use mancala::session::{Command, Event, ProposalKind, Session};
 use mancala::store::{
     Append, Appended, Create, CreateAll, Created, CreatedAll, Creation, Delete, Deleted, Expirable, Head, HeadPage, Health,
-    IdleQuery, Micros, Query, State, Store, StoreError, StoredEvent,
+    IdleQuery, Import, Micros, Place, Query, State, Store, StoreError, StoredEvent,
 };
 use mancala::wire::proto::{self, ProposalKind as Kind, Seat, SessionState};
 use std::sync::Arc;
@@ -42,6 +42,7 @@ async fn a_rematch_is_a_session_like_the_one_before() {
         previous_session_id: table.id.clone(),
         create_time: old.update_time,
         update_time: old.update_time,
+        head_hash: new.head_hash.clone(),
         ..first
     };
     assert_eq!(new, same_but_its_place);
@@ -86,6 +87,9 @@ impl Store for Failing {
     async fn create_all(&self, batch: CreateAll) -> Result<CreatedAll, StoreError> {
         self.inner.create_all(batch).await
     }
+    async fn import(&self, import: Import) -> Result<Created, StoreError> {
+        self.inner.import(import).await
+    }
     async fn creation(&self, request_id: &str) -> Result<Option<Creation>, StoreError> {
         self.inner.creation(request_id).await
     }
@@ -119,6 +123,9 @@ impl Store for Failing {
     }
     async fn due(&self, state: State, by: Micros, limit: usize) -> Result<Vec<Expirable>, StoreError> {
         self.inner.due(state, by, limit).await
+    }
+    async fn overdue(&self, before: Micros, after: Option<Place>, limit: usize) -> Result<Vec<(String, Micros)>, StoreError> {
+        self.inner.overdue(before, after, limit).await
     }
     fn health(&self) -> watch::Receiver<Health> {
         self.inner.health()

@@ -3,6 +3,7 @@
 use super::app::{App, Refusal, START, apply, body, refusal, text};
 use super::clocks::{SECOND, total};
 use super::table::{Table, micros, request, told};
+use mancala::store::Store;
 use mancala::wire::proto::{self, ProposalKind, Seat, SessionState};
 use std::sync::Arc;
 
@@ -201,4 +202,26 @@ async fn time_runs_out_while_no_server_runs() {
     let table = Table { app: &app, id };
     assert_eq!(table.session().await.result.expect("a result").reason, "timeout");
     assert_eq!(table.story(3).await, LOST);
+}
+
+/// Nobody looks: the server itself ends what is lost, once, also what was lost while no server ran.
+#[tokio::test]
+async fn the_server_itself_ends_what_is_lost_by_time() {
+    let app = App::start().await;
+    let lost = expired(&app, 1).await.id;
+    let mut request = request("ayoayo", 1, Some(total(60 * SECOND, 0)));
+    request.session_id = "still-in-time".to_owned();
+    let table = Table::new(&app, request).await;
+    table.play("2").await;
+    table.play_one().await;
+    let app = app.restart().await;
+    let stored = async |id: &str| app.store.head(id).await.expect("a store").expect("a session").version;
+    assert_eq!(stored(&lost).await, 3, "nobody has looked");
+    assert_eq!(app.service.settle_overdue().await, Ok(1));
+    assert_eq!(stored(&lost).await, 6);
+    assert_eq!(stored("still-in-time").await, 3);
+    assert_eq!(app.service.settle_overdue().await, Ok(0), "once");
+    app.clock.advance(61 * SECOND);
+    assert_eq!(app.service.settle_overdue().await, Ok(1));
+    assert_eq!(stored("still-in-time").await, 6);
 }

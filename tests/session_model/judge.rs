@@ -4,13 +4,14 @@ use super::reference::{Outcome, Reference, Sent};
 use super::scenario::{Expected, Scenario, Step, Time, Wish};
 use mancala::game::{Rules, Seat};
 use mancala::random::SeededDice;
-use mancala::service::{Clock, NewSession, ServiceError, Sessions, Target};
+use mancala::service::{Clock, NewSession, ServiceError, Sessions, Target, record_of};
+use mancala::session::record::{self, Format};
 use mancala::session::{
-    ClockSetting, ClockView, Command, Credential, Event, Micros, Proposal, ProposalKind, Rejection, Remaining, Session, State,
-    View,
+    ClockSetting, ClockView, Command, Credential, Event, EventHash, Micros, Proposal, ProposalKind, Rejection, Remaining,
+    Session, State, View,
 };
-use mancala::store::Store;
 use mancala::store::sqlite::{Options, SqliteStore};
+use mancala::store::{Store, StoredEvent};
 use proptest::prelude::prop;
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -87,7 +88,8 @@ impl Judge {
                 Wish::Look => {
                     note_events(&mut seen, &reference.look(self.time()));
                     let view = sessions.look(&id, View::of).await.expect("a session");
-                    assert_eq!(view, view_of(&reference, scenario), "{}", place());
+                    let stored = self.store.read(&id, 0, 10_000).await.expect("a store").expect("a session");
+                    assert_eq!(view, view_of(&reference, scenario, head_hash(&stored)), "{}", place());
                 }
                 Wish::Restart => sessions = self.sessions(),
                 _ => {
@@ -110,6 +112,11 @@ impl Judge {
             }
             self.compare(&id, &reference, scenario).await;
         }
+        // Whatever has happened is a record that is right.
+        let stored = self.store.read(&id, 0, 10_000).await.expect("a store").expect("a session");
+        let record = record_of(&id, &stored, None).expect("a record").write(Format::Text);
+        let checked = record::check(&record, None, || false).unwrap_or_else(|wrong| panic!("{wrong}\n{record}"));
+        assert_eq!(checked.session.head_hash(), head_hash(&stored));
         seen
     }
 
@@ -138,8 +145,9 @@ impl Judge {
             session.evolve(&body, event.time, &mut ()).expect("what is stored follows");
             laws(&was, &body, &session);
         }
+        session.seal(head_hash(&stored));
         let view = View::of(&session);
-        assert_eq!(view, view_of(reference, scenario));
+        assert_eq!(view, view_of(reference, scenario, session.head_hash()));
         assert_eq!(view.to_json(), head.summary, "the summary is the session's");
         assert_eq!(View::from_json(&head.summary), Ok(view));
         assert_eq!((head.version, head.state), (session.version(), session.state()));
@@ -246,7 +254,7 @@ async fn send(sessions: &Sessions, id: &str, sent: Sent) -> Outcome {
 }
 
 /// What everybody may see of a session, by the reference.
-fn view_of(reference: &Reference, scenario: &Scenario) -> View {
+fn view_of(reference: &Reference, scenario: &Scenario, head_hash: EventHash) -> View {
     let copy = reference.now();
     let remaining = |seat| {
         let (main, periods) = reference.left(seat);
@@ -273,7 +281,18 @@ fn view_of(reference: &Reference, scenario: &Scenario) -> View {
         next_session_id: copy.next_session_id.clone(),
         seats: Vec::new(),
         spectators: Default::default(),
+        head_hash: head_hash.to_string(),
     }
+}
+
+/// The hash of the last of these events, each of which is stored with its own.
+fn head_hash(stored: &[StoredEvent]) -> EventHash {
+    stored.iter().fold(EventHash::START, |head, event| {
+        let request_id = event.request.as_ref().map(|request| request.id.as_str());
+        let hash = head.then(event.seq, event.time, request_id, &event.body);
+        assert_eq!(event.hash, Some(hash));
+        hash
+    })
 }
 
 fn note(seen: &mut BTreeSet<String>, outcome: &Outcome) {

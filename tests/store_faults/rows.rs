@@ -2,7 +2,7 @@
 
 use super::support::store_conformance as suite;
 use super::{block_on, folder, open};
-use mancala::store::{Append, Appended, Health, Query, Store, StoreError};
+use mancala::store::{Appended, Health, Query, Store, StoreError};
 use rusqlite::Connection;
 
 /// Changes a store of two sessions of four events behind its back, then reads from it.
@@ -14,7 +14,7 @@ fn after(change: &str, check: impl AsyncFnOnce(&dyn Store)) {
         for id in ["s", "t"] {
             store.create(suite::create(id)).await.expect("create");
             let more = vec!["two".into(), "three".into(), "four".into()];
-            assert_eq!(store.append(Append { events: more, ..suite::append(id, 1) }).await, Ok(Appended::Done));
+            assert_eq!(store.append(suite::append_of(id, 1, more)).await, Ok(Appended::Done));
         }
         store.close().await;
         let hand = Connection::open(&path).expect("the store");
@@ -64,7 +64,7 @@ fn an_append_onto_events_that_should_not_be_there_leaves_nothing() {
     });
     // The first of the two events finds room, the second does not.
     after(&format!("UPDATE events SET seq = 6 WHERE session = {S} AND seq = 4"), async |store| {
-        let two = Append { events: vec!["five".into(), "six".into()], ..suite::append("s", 4) };
+        let two = suite::append_of("s", 4, vec!["five".into(), "six".into()]);
         is_damage(store.append(two).await);
         assert_eq!(store.head("s").await.expect("head").expect("the session").version, 4);
         assert_eq!(store.append(suite::append("s", 4)).await, Ok(Appended::Done), "event 5 was taken back");

@@ -16,7 +16,7 @@ use tokio::task::JoinSet;
 
 /// An append of one event of 1 KiB that bears its place.
 fn kilobyte(session_id: &str, version: u32) -> Append {
-    Append { events: vec![format!("{}{}", version + 1, "x".repeat(1024))], ..suite::append(session_id, version) }
+    suite::append_of(session_id, version, vec![format!("{}{}", version + 1, "x".repeat(1024))])
 }
 
 /// Appends to a session until it fails. Returns the version that was acknowledged last, and the failure.

@@ -80,9 +80,10 @@ impl App {
         let store = SqliteStore::open(&folder.path().join("store.db"), Options::default()).expect("the store opens");
         let store = Arc::new(store);
         let sessions = Sessions::new(store.clone(), clock.clone(), cached);
+        let compute = Compute::new(1);
         let api = Api::new(FILE_DESCRIPTOR_SET, Access::open())
-            .with(wire::rules_service(RulesHandlers::new(Compute::new(1))))
-            .with(wire::session_service(SessionHandlers::new(sessions.clone())));
+            .with(wire::rules_service(RulesHandlers::new(compute.clone())))
+            .with(wire::session_service(SessionHandlers::new(sessions.clone(), compute)));
         let settings =
             Settings { request_timeout: PATIENCE, drain_delay: Duration::ZERO, drain_timeout: PATIENCE, max_streams: 512 };
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");

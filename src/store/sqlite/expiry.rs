@@ -1,9 +1,10 @@
-//! Sessions to expire, found by walks along an index that stop at the first one that is not yet due.
+//! Sessions to expire, and sessions whose clock has run out, found by walks along an index that stop at the first one that is
+//! not yet due.
 
 use super::errors::Failure;
 use super::reads::sql_limit;
 use super::writes::state_code;
-use crate::store::{Expirable, IdleQuery, Micros, State};
+use crate::store::{Expirable, IdleQuery, Micros, Place, State};
 use rusqlite::{Connection, Row, params};
 
 const IDLE: &str = "SELECT session_id, version, updated FROM sessions INDEXED BY sessions_by_update
@@ -12,6 +13,21 @@ const IDLE: &str = "SELECT session_id, version, updated FROM sessions INDEXED BY
 
 const DUE: &str = "SELECT session_id, version, updated FROM sessions INDEXED BY sessions_by_expiry
      WHERE state = ?1 AND expires <= ?2 ORDER BY expires, session_id LIMIT ?3";
+
+const OVERDUE: &str = "SELECT session_id, deadline FROM sessions INDEXED BY sessions_by_deadline
+     WHERE deadline < ?1 AND (deadline, session_id) > (?2, ?3) ORDER BY deadline, session_id LIMIT ?4";
+
+pub(super) fn overdue(
+    connection: &Connection,
+    before: Micros,
+    after: Option<Place>,
+    limit: usize,
+) -> Result<Vec<(String, Micros)>, Failure> {
+    let (deadline, session_id) = after.unwrap_or((Micros::MIN, String::new()));
+    let mut select = connection.prepare_cached(OVERDUE)?;
+    let values = params![before, deadline, session_id, sql_limit(limit)];
+    Ok(select.query_map(values, |row| Ok((row.get(0)?, row.get(1)?)))?.collect::<rusqlite::Result<_>>()?)
+}
 
 pub(super) fn idle(connection: &Connection, query: &IdleQuery) -> Result<Vec<Expirable>, Failure> {
     let (updated, session_id) = query.after.clone().unwrap_or((Micros::MIN, String::new()));
@@ -35,12 +51,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn both_are_walks_along_an_index_in_its_order() {
+    fn all_are_walks_along_an_index_in_its_order() {
         let mut connection = Connection::open_in_memory().expect("a database");
         schema::migrate(&mut connection, 0).expect("the tables");
         for (sql, expected) in [
             (IDLE, "sessions_by_update (state=? AND <expr>=? AND (updated,session_id)>(?,?) AND updated<?)"),
             (DUE, "sessions_by_expiry (state=? AND expires<?)"),
+            (OVERDUE, "sessions_by_deadline ((deadline,session_id)>(?,?) AND deadline<?)"),
         ] {
             let mut explain = connection.prepare(&format!("EXPLAIN QUERY PLAN {sql}")).expect("a statement");
             let values = vec![1; explain.parameter_count()];

@@ -181,7 +181,9 @@ mod tests {
     #[test]
     fn a_page_reads_no_more_than_its_budget() {
         let connection = two_thousand();
-        connection.execute_batch("INSERT INTO sessions SELECT key + 2000, session_id || 'x', game, state, created + 2000, updated, 1, labels, '', NULL, NULL, NULL FROM sessions").expect("more");
+        let more = "INSERT INTO sessions (key, session_id, game, state, created, updated, version, labels, summary)
+                    SELECT key + 2000, session_id || 'x', game, state, created + 2000, updated, 1, labels, '' FROM sessions";
+        connection.execute_batch(more).expect("more");
         // On the walk of all 4,000, the sessions that changed at time 1,001 or later are the older half of either half.
         let updated = Span { from: Some(1_001), before: None };
         let mut query = Query { filter: Filter { updated, ..Filter::default() }, limit: 1_500, after: None };

@@ -4,6 +4,7 @@ mod batches;
 mod condition;
 mod errors;
 mod expiry;
+mod imports;
 mod lists;
 mod lock;
 mod open;
@@ -20,7 +21,7 @@ pub use open_error::OpenError;
 
 use super::{
     Append, Appended, Create, CreateAll, Created, CreatedAll, Creation, Delete, Deleted, Expirable, Head, HeadPage, Health,
-    IdleQuery, Micros, Query, State, Store, StoreError, StoredEvent,
+    IdleQuery, Import, Micros, Place, Query, State, Store, StoreError, StoredEvent,
 };
 use async_trait::async_trait;
 use condition::Condition;
@@ -92,6 +93,11 @@ impl Store for SqliteStore {
         self.writer.write(move |connection| writes::create(connection, &create)).await
     }
 
+    async fn import(&self, import: Import) -> Result<Created, StoreError> {
+        import.assert_valid();
+        self.writer.write(move |connection| imports::import(connection, &import)).await
+    }
+
     async fn create_all(&self, batch: CreateAll) -> Result<CreatedAll, StoreError> {
         batch.assert_valid();
         self.writer.write(move |connection| batches::create_all(connection, &batch)).await
@@ -135,6 +141,10 @@ impl Store for SqliteStore {
 
     async fn due(&self, state: State, by: Micros, limit: usize) -> Result<Vec<Expirable>, StoreError> {
         self.readers.read(move |connection| expiry::due(connection, state, by, limit)).await
+    }
+
+    async fn overdue(&self, before: Micros, after: Option<Place>, limit: usize) -> Result<Vec<(String, Micros)>, StoreError> {
+        self.readers.read(move |connection| expiry::overdue(connection, before, after.clone(), limit)).await
     }
 
     fn health(&self) -> watch::Receiver<Health> {

@@ -1,13 +1,13 @@
 //! The reads, each as a function of a connection. What contradicts itself is damage, never an empty answer.
 
 use super::errors::Failure;
-use crate::store::{Creation, Head, Request, State, StoredEvent};
+use crate::store::{Creation, EventHash, Head, Request, State, StoredEvent};
 use rusqlite::types::Type;
 use rusqlite::{Connection, OptionalExtension, Row};
 
 /// The columns that make a head, of the table `s`.
 pub(super) const HEAD: &str = "s.session_id, s.game, s.state, s.created, s.updated, s.version, s.labels, s.summary, \
-     s.south_player, s.north_player, s.expires";
+     s.south_player, s.north_player, s.expires, s.deadline";
 
 pub(super) fn head(connection: &Connection, session_id: &str) -> Result<Option<Head>, Failure> {
     let sql = format!("SELECT {HEAD} FROM sessions s WHERE s.session_id = ?1");
@@ -49,11 +49,18 @@ pub(super) fn events(
         return Ok(None);
     };
     let mut select = transaction.prepare_cached(
-        "SELECT seq, time, request_id, digest, body FROM events WHERE session = ?1 AND seq > ?2 ORDER BY seq LIMIT ?3",
+        "SELECT seq, time, request_id, digest, body, hash FROM events WHERE session = ?1 AND seq > ?2 ORDER BY seq LIMIT ?3",
     )?;
     let events = select
         .query_map((key, after, sql_limit(limit)), |row| {
-            Ok(StoredEvent { seq: row.get(0)?, time: row.get(1)?, request: request(row, 2)?, body: row.get(4)? })
+            let hash: Option<[u8; 32]> = row.get(5)?;
+            Ok(StoredEvent {
+                seq: row.get(0)?,
+                time: row.get(1)?,
+                request: request(row, 2)?,
+                body: row.get(4)?,
+                hash: hash.map(EventHash::new),
+            })
         })?
         .collect::<rusqlite::Result<Vec<_>>>()?;
     check_dense(session_id, after, limit, version, &events)?;
@@ -92,6 +99,7 @@ pub(super) fn head_of(row: &Row<'_>) -> rusqlite::Result<Head> {
         summary: row.get(7)?,
         players: [row.get(8)?, row.get(9)?],
         expires: row.get(10)?,
+        deadline: row.get(11)?,
     })
 }
 

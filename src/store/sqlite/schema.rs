@@ -7,7 +7,7 @@ pub(super) const APPLICATION_ID: i32 = 0x4D4E_434C;
 
 /// One for every version of the schema: what makes a file of the version before into one of this version. What has been
 /// released is never changed; a change is a new line.
-const MIGRATIONS: &[&str] = &[VERSION_1, VERSION_2];
+const MIGRATIONS: &[&str] = &[VERSION_1, VERSION_2, VERSION_3, VERSION_4];
 
 /// The version that this program reads and writes.
 pub(super) const VERSION: i32 = MIGRATIONS.len() as i32;
@@ -102,6 +102,16 @@ CREATE TABLE batches (
     session_id TEXT    NOT NULL,
     PRIMARY KEY (request_id, place)
 ) STRICT, WITHOUT ROWID;
+";
+
+// Events that are there keep NULL: adding a column changes no row, so that opening a file of a million sessions takes no longer for
+// it. Their hashes are computed when they are read, and covered by the first one that is stored after them.
+const VERSION_3: &str = "ALTER TABLE events ADD COLUMN hash BLOB;";
+
+// Sessions whose clock runs are found by when it will have run out. Those of older files are once they are next changed.
+const VERSION_4: &str = "
+ALTER TABLE sessions ADD COLUMN deadline INTEGER;
+CREATE INDEX sessions_by_deadline ON sessions (deadline, session_id) WHERE deadline IS NOT NULL;
 ";
 
 /// A committed write that changes nothing of worth: it succeeds if writing succeeds.

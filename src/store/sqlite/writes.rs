@@ -4,7 +4,7 @@
 
 use super::errors::Failure;
 use super::reads;
-use crate::store::{Append, Appended, Create, Created, Delete, Deleted, Head, Players, Request, State};
+use crate::store::{Append, Appended, Create, Created, Delete, Deleted, EventHash, Head, Players, Request, State};
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
 /// The number that stands for a state in the tables.
@@ -35,14 +35,21 @@ pub(super) fn create(connection: &Connection, create: &Create) -> Result<Created
 /// Inserts a session whose id is free; `request` is what its first events bear.
 pub(super) fn insert(connection: &Connection, create: &Create, request: Option<&Request>) -> Result<(), Failure> {
     let head = &create.head;
-    let key = insert_session(connection, head)?;
-    insert_labels(connection, key, head)?;
-    insert_players(connection, key, head)?;
-    let events = Events { session: key, after: 0, time: head.created, request, bodies: &create.events };
+    let session = insert_head(connection, head)?;
+    let hashes = create.hashes(request);
+    let events = Events { session, after: 0, time: head.created, request, bodies: &create.events, hashes: &hashes };
     if !insert_events(connection, &events)? {
         return Err(Failure::Rows(format!("session {} is new but has events", head.session_id)));
     }
     Ok(())
+}
+
+/// Inserts a session without its events, and gives its key.
+pub(super) fn insert_head(connection: &Connection, head: &Head) -> rusqlite::Result<i64> {
+    let key = insert_session(connection, head)?;
+    insert_labels(connection, key, head)?;
+    insert_players(connection, key, head)?;
+    Ok(key)
 }
 
 /// Remembers which session a request has made.
@@ -68,6 +75,7 @@ pub(super) fn append(connection: &Connection, append: &Append) -> Result<Appende
         time: append.time,
         request: append.request.as_ref(),
         bodies: &append.events,
+        hashes: &append.hashes,
     };
     if !insert_events(connection, &events)? {
         return Ok(Appended::Conflict);
@@ -86,6 +94,11 @@ pub(super) fn append(connection: &Connection, append: &Append) -> Result<Appende
         connection
             .prepare_cached("UPDATE sessions SET expires = ?2 WHERE key = ?1")?
             .execute(params![session.key, append.expires])?;
+    }
+    if session.deadline != append.deadline {
+        connection
+            .prepare_cached("UPDATE sessions SET deadline = ?2 WHERE key = ?1")?
+            .execute(params![session.key, append.deadline])?;
     }
     if session.players != append.players {
         seat_players(connection, session.key, append)?;
@@ -139,14 +152,23 @@ struct Found {
     state: i64,
     players: Players,
     expires: Option<i64>,
+    deadline: Option<i64>,
 }
 
 fn find(connection: &Connection, session_id: &str) -> rusqlite::Result<Option<Found>> {
     connection
-        .prepare_cached("SELECT key, version, state, south_player, north_player, expires FROM sessions WHERE session_id = ?1")?
+        .prepare_cached(
+            "SELECT key, version, state, south_player, north_player, expires, deadline FROM sessions WHERE session_id = ?1",
+        )?
         .query_row([session_id], |row| {
-            let players = [row.get(3)?, row.get(4)?];
-            Ok(Found { key: row.get(0)?, version: row.get(1)?, state: row.get(2)?, players, expires: row.get(5)? })
+            Ok(Found {
+                key: row.get(0)?,
+                version: row.get(1)?,
+                state: row.get(2)?,
+                players: [row.get(3)?, row.get(4)?],
+                expires: row.get(5)?,
+                deadline: row.get(6)?,
+            })
         })
         .optional()
 }
@@ -173,8 +195,8 @@ fn insert_session(connection: &Connection, head: &Head) -> rusqlite::Result<i64>
     connection
         .prepare_cached(
             "INSERT INTO sessions (session_id, game, state, created, updated, version, labels, summary,
-                                   south_player, north_player, expires)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
+                                   south_player, north_player, expires, deadline)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
         )?
         .execute(params![
             head.session_id,
@@ -187,7 +209,8 @@ fn insert_session(connection: &Connection, head: &Head) -> rusqlite::Result<i64>
             head.summary,
             head.players[0],
             head.players[1],
-            head.expires
+            head.expires,
+            head.deadline
         ])?;
     Ok(connection.last_insert_rowid())
 }
@@ -236,23 +259,50 @@ struct Events<'a> {
     time: i64,
     request: Option<&'a Request>,
     bodies: &'a [String],
+    hashes: &'a [EventHash],
 }
 
 /// Whether they were inserted: not if the session has used the request's id. Only the first of an append stands in the
 /// index of requests, so it is the first that is refused, before anything is written.
 fn insert_events(connection: &Connection, events: &Events<'_>) -> rusqlite::Result<bool> {
-    let mut insert = connection.prepare_cached(
-        "INSERT INTO events (session, seq, time, first, request_id, digest, body) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
-         ON CONFLICT (session, request_id) WHERE first = 1 AND request_id IS NOT NULL DO NOTHING",
-    )?;
-    let (id, digest) = columns(events.request);
-    for (seq, body) in (i64::from(events.after) + 1..).zip(events.bodies) {
-        let first = seq == i64::from(events.after) + 1;
-        if insert.execute(params![events.session, seq, events.time, first, id, digest, body])? == 0 {
+    for ((seq, body), hash) in (events.after + 1..).zip(events.bodies).zip(events.hashes) {
+        let row = EventRow {
+            session: events.session,
+            seq,
+            time: events.time,
+            first: seq == events.after + 1,
+            request: events.request,
+            body,
+            hash: Some(hash),
+        };
+        if !insert_event(connection, &row)? {
             return Ok(false);
         }
     }
     Ok(true)
+}
+
+/// An event as it stands in its table.
+pub(super) struct EventRow<'a> {
+    pub session: i64,
+    pub seq: u32,
+    pub time: i64,
+    /// The first of its request, or of its append if that had no id.
+    pub first: bool,
+    pub request: Option<&'a Request>,
+    pub body: &'a str,
+    pub hash: Option<&'a EventHash>,
+}
+
+/// Whether it was inserted: not if it is the first of its request and the session has used the request's id.
+pub(super) fn insert_event(connection: &Connection, row: &EventRow<'_>) -> rusqlite::Result<bool> {
+    let mut insert = connection.prepare_cached(
+        "INSERT INTO events (session, seq, time, first, request_id, digest, body, hash) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
+         ON CONFLICT (session, request_id) WHERE first = 1 AND request_id IS NOT NULL DO NOTHING",
+    )?;
+    let (id, digest) = columns(row.request);
+    let hash = row.hash.map(EventHash::bytes);
+    Ok(insert.execute(params![row.session, row.seq, row.time, row.first, id, digest, row.body, hash])? > 0)
 }
 
 fn columns(request: Option<&Request>) -> (Option<&str>, Option<&[u8]>) {

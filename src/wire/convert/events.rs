@@ -8,7 +8,7 @@ use crate::wire::proto::{self, event::Body};
 
 /// An event; `made` is the session as its first event made it, which that event shows.
 pub fn event(record: EventRecord, made: Option<proto::Session>) -> proto::Event {
-    let EventRecord { version, time, request_id, event, steps: seen } = record;
+    let EventRecord { version, time, request_id, event, hash, steps: seen } = record;
     let seat = event.seat().map_or(proto::Seat::Unspecified.into(), seat_out);
     let body = match event {
         Event::Created(_) => Body::Created(proto::SessionCreated { session: made }),
@@ -39,5 +39,5 @@ pub fn event(record: EventRecord, made: Option<proto::Session>) -> proto::Event 
         Event::Expiring { at } => Body::Expiring(proto::SessionExpiring { expire_time: Some(timestamp(at)) }),
     };
     let request_id = request_id.unwrap_or_default();
-    proto::Event { version, time: Some(timestamp(time)), seat, request_id, body: Some(body) }
+    proto::Event { version, time: Some(timestamp(time)), seat, request_id, hash: hash.to_string(), body: Some(body) }
 }

@@ -61,6 +61,7 @@ pub fn session(session: &Session) -> proto::Session {
         version: session.version(),
         players: Default::default(),
         expires: session.expires(),
+        deadline: session.deadline(),
         summary: String::new(),
     };
     listed(head, View::of(session), session.position())
@@ -68,7 +69,7 @@ pub fn session(session: &Session) -> proto::Session {
 
 /// A session, from what the store keeps of it for lists.
 pub fn listed(head: Head, view: View, position: &Position) -> proto::Session {
-    let Head { session_id, game, labels, created, updated, state, version, players: _, expires, summary: _ } = head;
+    let Head { session_id, game, labels, created, updated, state, version, players: _, expires, deadline: _, summary: _ } = head;
     let View {
         options,
         guards: GuardLimits { repetition, quiet, max_plies },
@@ -83,6 +84,7 @@ pub fn listed(head: Head, view: View, position: &Position) -> proto::Session {
         proposals,
         previous_session_id,
         next_session_id,
+        head_hash,
         seats,
         spectators: Spectators { policy, delay_plies },
     } = view;
@@ -108,6 +110,7 @@ pub fn listed(head: Head, view: View, position: &Position) -> proto::Session {
         north_points,
         previous_session_id: previous_session_id.unwrap_or_default(),
         next_session_id: next_session_id.unwrap_or_default(),
+        head_hash,
         seats: seats.into_iter().map(seat_info).collect(),
         spectators: Some(proto::Spectators { policy: policy_out(policy), delay_plies }),
         expire_time: expires.map(timestamp),

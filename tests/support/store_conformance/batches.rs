@@ -1,7 +1,7 @@
 //! Many sessions in one call.
 
 use super::{Subject, all, append, create, create_all, delete, ids, request};
-use mancala::store::{Appended, Create, CreateAll, Created, CreatedAll, Creation, Head, Query, Request, StoredEvent};
+use mancala::store::{Appended, Create, CreateAll, Created, CreatedAll, Creation, EventHash, Head, Query, Request, StoredEvent};
 
 pub async fn a_batch_is_made_whole_or_not_at_all(store: Subject) {
     let labelled = |id: &str| {
@@ -22,7 +22,8 @@ pub async fn a_batch_is_made_whole_or_not_at_all(store: Subject) {
     assert_eq!(ids(&store, any).await, ["taken", "c", "b", "a"]);
     for id in ["a", "b", "c"] {
         assert_eq!(store.head(id).await, Ok(Some(labelled(id).head)));
-        let made = StoredEvent { seq: 1, time: 1_000, request: None, body: "created".into() };
+        let hash = EventHash::START.then(1, 1_000, None, "created");
+        let made = StoredEvent { seq: 1, time: 1_000, request: None, body: "created".into(), hash: Some(hash) };
         assert_eq!(all(&store, id).await, [made]);
         assert_eq!(store.append(append(id, 1)).await, Ok(Appended::Done));
     }

@@ -67,3 +67,21 @@ pub async fn due_sessions_come_first_due_first(store: Subject) {
     assert_eq!(names(&due(10).await), ["kept", "c"]);
     assert_eq!(store.head("kept").await.expect("head").expect("the session").expires, Some(3_000));
 }
+
+pub async fn overdue_sessions_come_longest_overdue_first(store: Subject) {
+    for (id, deadline) in [("c", Some(3_000)), ("b", Some(2_000)), ("a", Some(3_000)), ("at", Some(4_000)), ("none", None)] {
+        let new = create(id);
+        store.create(Create { head: Head { deadline, ..new.head }, ..new }).await.expect("create");
+    }
+    let overdue = async |after, limit| store.overdue(4_000, after, limit).await.expect("overdue");
+    let all = [("b".to_owned(), 2_000), ("a".to_owned(), 3_000), ("c".to_owned(), 3_000)];
+    assert_eq!(overdue(None, 10).await, all);
+    assert_eq!(overdue(None, 2).await, all[..2]);
+    assert_eq!(overdue(Some((3_000, "a".to_owned())), 10).await, all[2..]);
+
+    assert_eq!(store.append(append("b", 1)).await, Ok(Appended::Done), "its clock is stopped");
+    assert_eq!(store.append(Append { deadline: Some(1_000), ..append("none", 1) }).await, Ok(Appended::Done));
+    store.delete(delete("a")).await.expect("delete");
+    assert_eq!(overdue(None, 10).await, [("none".to_owned(), 1_000), ("c".to_owned(), 3_000)]);
+    assert_eq!(store.head("none").await.expect("head").expect("the session").deadline, Some(1_000));
+}

@@ -2,17 +2,19 @@
 
 mod batches;
 mod expiry;
+mod imports;
 mod lists;
 mod outcomes;
 mod races;
 
 pub use batches::*;
 pub use expiry::*;
+pub use imports::*;
 pub use lists::*;
 pub use outcomes::*;
 pub use races::*;
 
-use mancala::store::{Append, Create, CreateAll, Delete, Head, Query, Request, State, Store, StoredEvent};
+use mancala::store::{Append, Create, CreateAll, Delete, EventHash, Head, Query, Request, State, Store, StoredEvent};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -37,6 +39,7 @@ pub fn create(session_id: &str) -> Create {
             version: 1,
             players: [None, None],
             expires: None,
+            deadline: None,
             summary: format!("{session_id} at 1"),
         },
         events: vec!["created".into()],
@@ -51,15 +54,22 @@ pub fn create_all(sessions: impl IntoIterator<Item = Create>) -> CreateAll {
 
 /// One event on top of a version, at time 1,000 + that version.
 pub fn append(session_id: &str, expected_version: u32) -> Append {
+    append_of(session_id, expected_version, vec![format!("event {}", expected_version + 1)])
+}
+
+/// These events on top of a version, at time 1,000 + that version.
+pub fn append_of(session_id: &str, expected_version: u32, events: Vec<String>) -> Append {
     Append {
         session_id: session_id.into(),
         expected_version,
         time: 1_000 + i64::from(expected_version),
         request: None,
-        events: vec![format!("event {}", expected_version + 1)],
+        hashes: (1..).zip(&events).map(|(n, body)| EventHash::START.then(n, 0, None, body)).collect(),
+        events,
         state: State::Active,
         players: [None, None],
         expires: None,
+        deadline: None,
         summary: format!("{session_id} at {}", expected_version + 1),
     }
 }

@@ -1,6 +1,6 @@
 //! Every outcome of every method, one caller at a time.
 
-use super::{Subject, all, append, bodies, create, delete, ids, request};
+use super::{Subject, all, append, append_of, bodies, create, delete, ids, request};
 use mancala::store::{
     Append, Appended, Create, Created, Creation, Delete, Deleted, Filter, Head, HeadPage, Query, Request, State, StoredEvent,
 };
@@ -19,10 +19,14 @@ pub async fn what_is_created_is_read_back(store: Subject) {
     assert_eq!(store.create(made.clone()).await, Ok(Created::Done));
 
     assert_eq!(store.head("s").await, Ok(Some(made.head.clone())));
-    assert_eq!(store.list(Query { limit: 10, ..Query::default() }).await, Ok(HeadPage { heads: vec![made.head], next: None }));
+    let listed = HeadPage { heads: vec![made.head.clone()], next: None };
+    assert_eq!(store.list(Query { limit: 10, ..Query::default() }).await, Ok(listed));
     let expected: Vec<_> = (1..)
-        .zip(&made.events)
-        .map(|(seq, body)| StoredEvent { seq, time: 1_000, request: Some(request("r")), body: body.clone() })
+        .zip(made.events.iter().zip(made.hashes(made.request.as_ref())))
+        .map(|(seq, (body, hash))| {
+            let request = Some(request("r"));
+            StoredEvent { seq, time: 1_000, request, body: body.clone(), hash: Some(hash) }
+        })
         .collect();
     assert_eq!(store.read("s", 0, 10).await, Ok(Some(expected)));
 }
@@ -69,12 +73,8 @@ pub async fn creations_without_request_are_not_repetitions(store: Subject) {
 
 pub async fn an_append_adds_events_and_changes_the_head(store: Subject) {
     store.create(create("s")).await.expect("create");
-    let several = Append {
-        events: vec!["two".into(), "three".into(), "four".into()],
-        request: Some(request("r")),
-        state: State::Finished,
-        ..append("s", 1)
-    };
+    let three = append_of("s", 1, vec!["two".into(), "three".into(), "four".into()]);
+    let several = Append { request: Some(request("r")), state: State::Finished, ..three };
     assert_eq!(store.append(several).await, Ok(Appended::Done));
     assert_eq!(store.append(Append { state: State::Aborted, ..append("s", 4) }).await, Ok(Appended::Done));
 
@@ -130,9 +130,8 @@ pub async fn a_conflict_leaves_nothing(store: Subject) {
     let finish = |expected_version, id| Append {
         request: Some(request(id)),
         state: State::Finished,
-        events: vec!["x".into(), "y".into()],
         expected_version,
-        ..append("s", 2)
+        ..append_of("s", 2, vec!["x".into(), "y".into()])
     };
     for refused in [finish(1, "new"), finish(3, "new"), finish(0, "new"), finish(u32::MAX, "new"), finish(2, "r")] {
         assert_eq!(store.append(refused.clone()).await, Ok(Appended::Conflict), "{refused:?}");

@@ -1,6 +1,6 @@
 //! Many callers at once, and big writes.
 
-use super::{Subject, all, append, bodies, create, create_all, delete, ids, request};
+use super::{Subject, all, append, append_of, bodies, create, create_all, delete, ids, request};
 use mancala::store::{Append, Appended, Create, Created, Health, IdleQuery, Query, State, StoreError};
 use std::collections::BTreeSet;
 use tokio::task::JoinSet;
@@ -13,7 +13,7 @@ pub async fn one_of_many_racing_appends_wins(store: Subject) {
             let store = store.clone();
             let event = format!("{version} by {racer}");
             racers.spawn(async move {
-                let append = Append { events: vec![event.clone()], request: Some(request(&event)), ..append("s", version) };
+                let append = Append { request: Some(request(&event)), ..append_of("s", version, vec![event.clone()]) };
                 (event, store.append(append).await.expect("append"))
             });
         }
@@ -76,7 +76,7 @@ pub async fn many_sessions_are_written_at_once(store: Subject) {
 pub async fn a_big_append_is_one(store: Subject) {
     store.create(create("s")).await.expect("create");
     let events: Vec<String> = (0..5_000).map(|n| format!("{n}:{}", "x".repeat(160))).collect();
-    let big = Append { events: events.clone(), request: Some(request("r")), ..append("s", 1) };
+    let big = Append { request: Some(request("r")), ..append_of("s", 1, events.clone()) };
     assert_eq!(store.append(big.clone()).await, Ok(Appended::Done));
     assert_eq!(store.append(big).await, Ok(Appended::Conflict));
     let read = store.read("s", 1, usize::MAX).await.expect("read").expect("the session");
