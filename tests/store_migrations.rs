@@ -68,13 +68,15 @@ PRAGMA user_version = 1;
 PRAGMA journal_mode = wal;
 ";
 
+const MINUTE: i64 = 60_000_000;
+
 /// Session `n` as version 1 kept it: the odd ones finished, every third with a label.
 fn old(n: i64) -> Head {
     Head {
         labels: (n % 3 == 0).then(|| ("third".to_owned(), "1".to_owned())).into_iter().collect(),
         state: if n % 2 == 0 { State::Active } else { State::Finished },
         created: n,
-        updated: n + 100,
+        updated: (n + 100) * MINUTE,
         summary: format!("summary {n}"),
         ..suite::create(&format!("s{n:03}")).head
     }
@@ -138,9 +140,9 @@ async fn version_1_becomes_the_present_one() {
     // What is new finds what is old.
     let third = Filter { labels: [("third".into(), "1".into())].into(), ..Filter::default() };
     assert_eq!(listed(&store, third).await.len(), 100);
-    let lately = Filter { updated: Span { from: Some(SESSIONS + 98), before: None }, ..Filter::default() };
+    let lately = Filter { updated: Span { from: Some((SESSIONS + 98) * MINUTE), before: None }, ..Filter::default() };
     assert_eq!(listed(&store, lately).await, heads[..2]);
-    let idle = IdleQuery { state: State::Finished, since: 103, after: None, limit: 10 };
+    let idle = IdleQuery { state: State::Finished, since: 103 * MINUTE, after: None, limit: 10 };
     let idle: Vec<_> = store.idle(idle).await.expect("idle").into_iter().map(|it| it.session_id).collect();
     assert_eq!(idle, ["s001", "s003"]);
 

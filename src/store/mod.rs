@@ -298,14 +298,15 @@ pub struct HeadPage {
     pub next: Option<Place>,
 }
 
-/// Sessions that nothing has happened to for long and whose deletion is not announced, longest first.
+/// Sessions that nothing has happened to for long and whose deletion is not announced, longest first: by the minute of their
+/// last change, and then by their ids.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IdleQuery {
     /// In this state.
     pub state: State,
     /// Last changed at this time or before.
     pub since: Micros,
-    /// Only those that come after this one, by (`updated`, `session_id`).
+    /// Only those that come after this one, given by its `updated` and `session_id`.
     pub after: Option<(Micros, String)>,
     /// At most so many.
     pub limit: usize,

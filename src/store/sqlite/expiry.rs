@@ -3,13 +3,13 @@
 
 use super::errors::Failure;
 use super::reads::sql_limit;
-use super::writes::state_code;
+use super::writes::{minute, state_code};
 use crate::store::{Expirable, IdleQuery, Micros, Place, State};
 use rusqlite::{Connection, Row, params};
 
 const IDLE: &str = "SELECT session_id, version, updated FROM sessions INDEXED BY sessions_by_update
-     WHERE state = ?1 AND (expires IS NOT NULL) = 0 AND updated <= ?2 AND (updated, session_id) > (?3, ?4)
-     ORDER BY updated, session_id LIMIT ?5";
+     WHERE state = ?1 AND (expires IS NOT NULL) = 0 AND minute <= ?2 AND (minute, session_id) > (?3, ?4) AND updated <= ?5
+     ORDER BY minute, session_id LIMIT ?6";
 
 const DUE: &str = "SELECT session_id, version, updated FROM sessions INDEXED BY sessions_by_expiry
      WHERE state = ?1 AND expires <= ?2 ORDER BY expires, session_id LIMIT ?3";
@@ -32,7 +32,8 @@ pub(super) fn overdue(
 pub(super) fn idle(connection: &Connection, query: &IdleQuery) -> Result<Vec<Expirable>, Failure> {
     let (updated, session_id) = query.after.clone().unwrap_or((Micros::MIN, String::new()));
     let mut select = connection.prepare_cached(IDLE)?;
-    let values = params![state_code(query.state), query.since, updated, session_id, sql_limit(query.limit)];
+    let (until, from) = (minute(query.since), minute(updated));
+    let values = params![state_code(query.state), until, from, session_id, query.since, sql_limit(query.limit)];
     Ok(select.query_map(values, expirable)?.collect::<rusqlite::Result<_>>()?)
 }
 
@@ -55,7 +56,7 @@ mod tests {
         let mut connection = Connection::open_in_memory().expect("a database");
         schema::migrate(&mut connection, 0).expect("the tables");
         for (sql, expected) in [
-            (IDLE, "sessions_by_update (state=? AND <expr>=? AND (updated,session_id)>(?,?) AND updated<?)"),
+            (IDLE, "sessions_by_update (state=? AND <expr>=? AND (minute,session_id)>(?,?) AND minute<?)"),
             (DUE, "sessions_by_expiry (state=? AND expires<?)"),
             (OVERDUE, "sessions_by_deadline ((deadline,session_id)>(?,?) AND deadline<?)"),
         ] {

@@ -125,11 +125,13 @@ mod tests {
         }
         let lately = Filter { updated: Span { from: Some(1), before: Some(9) }, ..Filter::default() };
         let plan = plan(&of(lately), Walk::Updates);
-        assert!(plan.contains("sessions_by_update (state=? AND <expr>=? AND updated>? AND updated<?)"), "{plan}");
+        assert!(plan.contains("sessions_by_update (state=? AND <expr>=? AND minute>? AND minute<?)"), "{plan}");
         assert!(!plan.contains("SCAN"), "{plan}");
     }
 
-    /// 2,000 sessions: all have label a, one in ten has label b, one in 50 is aborted, one in 100 is of player p.
+    const MINUTE: i64 = 60_000_000;
+
+    /// 2,000 sessions, a minute apart: all have label a, one in ten has label b, one in 50 is aborted, one in 100 is of player p.
     fn two_thousand() -> Connection {
         let mut connection = Connection::open_in_memory().expect("a database");
         schema::migrate(&mut connection, 0).expect("the tables");
@@ -138,7 +140,8 @@ mod tests {
                 "CREATE TEMP TABLE numbers AS
                  WITH RECURSIVE n(value) AS (SELECT 1 UNION ALL SELECT value + 1 FROM n WHERE value < 2000) SELECT value FROM n;
                  INSERT INTO sessions (session_id, game, state, created, updated, version, labels, summary)
-                 SELECT value, 'gore', iif(value % 50 = 0, 2, 0), value, value, 1, '{}', '' FROM numbers;
+                 SELECT value, 'gore', iif(value % 50 = 0, 2, 0), value * 60000000, value * 60000000, 1, '{}', '' FROM numbers;
+                 UPDATE sessions SET minute = updated / 60000000;
                  INSERT INTO labels SELECT 'a', '1', created, session_id, key FROM sessions;
                  INSERT INTO labels SELECT 'b', '2', created, session_id, key FROM sessions WHERE key % 10 = 0;
                  INSERT INTO players SELECT 'p', created, session_id, key FROM sessions WHERE key % 100 = 0;",
@@ -155,7 +158,7 @@ mod tests {
         let of_a = || Filter { labels: [a.clone()].into(), ..any() };
         let of_both = || Filter { labels: [a.clone(), b.clone()].into(), ..any() };
         let state = Some(State::Aborted);
-        let since = |from| Span { from: Some(from), before: None };
+        let since = |minute: i64| Span { from: Some(minute * MINUTE), before: None };
         for (filter, expected) in [
             (any(), Walk::Sessions),
             (of_a(), Walk::Label("a", "1")),
@@ -171,7 +174,7 @@ mod tests {
             (Filter { updated: since(1_001), ..any() }, Walk::Sessions),
             (Filter { created: since(1_995), ..of_a() }, Walk::Label("a", "1")),
             // What is counted is what would be read, however few of it are old enough.
-            (Filter { updated: since(500), created: Span { from: None, before: Some(400) }, ..any() }, Walk::Sessions),
+            (Filter { updated: since(500), created: Span { from: None, before: Some(400 * MINUTE) }, ..any() }, Walk::Sessions),
         ] {
             let query = Query { filter, ..Query::default() };
             assert_eq!(shortest_walk(&connection, &query).expect("a walk"), expected, "{query:?}");
@@ -181,11 +184,12 @@ mod tests {
     #[test]
     fn a_page_reads_no_more_than_its_budget() {
         let connection = two_thousand();
-        let more = "INSERT INTO sessions (key, session_id, game, state, created, updated, version, labels, summary)
-                    SELECT key + 2000, session_id || 'x', game, state, created + 2000, updated, 1, labels, '' FROM sessions";
+        let more = "INSERT INTO sessions (key, session_id, game, state, created, updated, minute, version, labels, summary)
+                    SELECT key + 2000, session_id || 'x', game, state, created + 120000000000, updated, minute, 1, labels, ''
+                    FROM sessions";
         connection.execute_batch(more).expect("more");
-        // On the walk of all 4,000, the sessions that changed at time 1,001 or later are the older half of either half.
-        let updated = Span { from: Some(1_001), before: None };
+        // On the walk of all 4,000, the sessions that changed in minute 1,001 or later are the older half of either half.
+        let updated = Span { from: Some(1_001 * MINUTE), before: None };
         let mut query = Query { filter: Filter { updated, ..Filter::default() }, limit: 1_500, after: None };
         let mut sizes = Vec::new();
         loop {

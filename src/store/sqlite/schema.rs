@@ -78,13 +78,16 @@ CREATE TABLE tombstones (
 
 // A player's sessions are found like a label's, whichever seat the player holds.
 //
-// Sessions by the time of their last change: for lists of what has changed lately, and to find what is to expire. There,
-// those whose end is announced are passed over; hence they are apart in the index.
+// Sessions by the minute of their last change: for lists of what has changed lately, and to find what is to expire. There,
+// those whose end is announced are passed over; hence they are apart in the index. By the minute, so that a session that is
+// played fast moves in the index once a minute and not with every event, which would cost a third of all writing.
 const VERSION_2: &str = "
 ALTER TABLE sessions ADD COLUMN south_player TEXT;
 ALTER TABLE sessions ADD COLUMN north_player TEXT;
 ALTER TABLE sessions ADD COLUMN expires      INTEGER;
-CREATE INDEX sessions_by_update ON sessions (state, expires IS NOT NULL, updated, session_id);
+ALTER TABLE sessions ADD COLUMN minute       INTEGER NOT NULL DEFAULT 0;
+UPDATE sessions SET minute = updated / 60000000;
+CREATE INDEX sessions_by_update ON sessions (state, expires IS NOT NULL, minute, session_id);
 CREATE INDEX sessions_by_expiry ON sessions (state, expires, session_id) WHERE expires IS NOT NULL;
 
 CREATE TABLE players (

@@ -4,7 +4,7 @@
 //! on each entry.
 
 use super::reads::sql_limit;
-use super::writes::state_code;
+use super::writes::{minute, state_code};
 use crate::store::{Filter, Place, Query, Span};
 use rusqlite::types::Value;
 
@@ -17,7 +17,7 @@ pub(super) enum Walk<'a> {
     Label(&'a str, &'a str),
     /// The sessions of this player, by age.
     Player(&'a str),
-    /// The sessions that last changed in the filter's time. Not by age: all of them must be read and sorted.
+    /// The sessions that last changed in the minutes of the filter's time. Not by age: all of them must be read and sorted.
     Updates,
 }
 
@@ -125,7 +125,9 @@ impl Parts {
             Walk::Updates => {
                 let state = self.state(filter).unwrap_or("s.state IN (0, 1, 2)".into());
                 let mut bounds = vec![state, "(s.expires IS NOT NULL) IN (0, 1)".into()];
-                bounds.extend(self.span("s.updated", filter.updated));
+                let Span { from, before } = filter.updated;
+                bounds.extend(from.map(|from| format!("s.minute >= {}", self.bind(minute(from)))));
+                bounds.extend(before.map(|before| format!("s.minute <= {}", self.bind(minute(before)))));
                 ("sessions s INDEXED BY sessions_by_update".into(), bounds)
             }
         };
@@ -157,9 +159,9 @@ impl Parts {
         if !matches!(walk, Walk::Sessions | Walk::Updates) {
             tests.extend(self.state(filter));
         }
-        if walk != Walk::Updates {
-            tests.extend(self.span("s.updated", filter.updated));
-        }
+        let Span { from, before } = filter.updated;
+        tests.extend(from.map(|from| format!("s.updated >= {}", self.bind(from))));
+        tests.extend(before.map(|before| format!("s.updated < {}", self.bind(before))));
         for (column, player) in ["s.south_player", "s.north_player"].into_iter().zip(&filter.seats) {
             tests.extend(player.clone().map(|player| format!("{column} IS {}", self.bind(player))));
         }
@@ -185,11 +187,5 @@ impl Parts {
 
     fn state(&mut self, filter: &Filter) -> Option<String> {
         filter.state.map(|state| format!("s.state = {}", self.bind(state_code(state))))
-    }
-
-    fn span(&mut self, column: &str, span: Span) -> Vec<String> {
-        let from = span.from.map(|from| format!("{column} >= {}", self.bind(from)));
-        let before = span.before.map(|before| format!("{column} < {}", self.bind(before)));
-        from.into_iter().chain(before).collect()
     }
 }

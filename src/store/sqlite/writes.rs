@@ -4,7 +4,7 @@
 
 use super::errors::Failure;
 use super::reads;
-use crate::store::{Append, Appended, Create, Created, Delete, Deleted, EventHash, Head, Players, Request, State};
+use crate::store::{Append, Appended, Create, Created, Delete, Deleted, EventHash, Head, Micros, Players, Request, State};
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
 /// The number that stands for a state in the tables.
@@ -84,11 +84,16 @@ pub(super) fn append(connection: &Connection, append: &Append) -> Result<Appende
     connection
         .prepare_cached("UPDATE sessions SET version = ?2, updated = ?3, summary = ?4 WHERE key = ?1")?
         .execute(params![session.key, version, append.time, append.summary])?;
-    // By itself, since it is rare and moves the session in two indexes.
+    // The rest by itself, since it is rare and moves the session in its indexes.
     if session.state != state_code(append.state) {
         connection
             .prepare_cached("UPDATE sessions SET state = ?2 WHERE key = ?1")?
             .execute(params![session.key, state_code(append.state)])?;
+    }
+    if session.minute != minute(append.time) {
+        connection
+            .prepare_cached("UPDATE sessions SET minute = ?2 WHERE key = ?1")?
+            .execute(params![session.key, minute(append.time)])?;
     }
     if session.expires != append.expires {
         connection
@@ -145,6 +150,11 @@ pub(super) fn delete(connection: &Connection, delete: &Delete) -> Result<Deleted
     Ok(Deleted::Done)
 }
 
+/// The minute of a time, by which changed sessions are found.
+pub(super) const fn minute(time: Micros) -> i64 {
+    time.div_euclid(60_000_000)
+}
+
 /// A session as the writes see it.
 struct Found {
     key: i64,
@@ -153,12 +163,14 @@ struct Found {
     players: Players,
     expires: Option<i64>,
     deadline: Option<i64>,
+    minute: i64,
 }
 
 fn find(connection: &Connection, session_id: &str) -> rusqlite::Result<Option<Found>> {
     connection
         .prepare_cached(
-            "SELECT key, version, state, south_player, north_player, expires, deadline FROM sessions WHERE session_id = ?1",
+            "SELECT key, version, state, south_player, north_player, expires, deadline, minute
+             FROM sessions WHERE session_id = ?1",
         )?
         .query_row([session_id], |row| {
             Ok(Found {
@@ -168,6 +180,7 @@ fn find(connection: &Connection, session_id: &str) -> rusqlite::Result<Option<Fo
                 players: [row.get(3)?, row.get(4)?],
                 expires: row.get(5)?,
                 deadline: row.get(6)?,
+                minute: row.get(7)?,
             })
         })
         .optional()
@@ -195,8 +208,8 @@ fn insert_session(connection: &Connection, head: &Head) -> rusqlite::Result<i64>
     connection
         .prepare_cached(
             "INSERT INTO sessions (session_id, game, state, created, updated, version, labels, summary,
-                                   south_player, north_player, expires, deadline)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
+                                   south_player, north_player, expires, deadline, minute)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)",
         )?
         .execute(params![
             head.session_id,
@@ -210,7 +223,8 @@ fn insert_session(connection: &Connection, head: &Head) -> rusqlite::Result<i64>
             head.players[0],
             head.players[1],
             head.expires,
-            head.deadline
+            head.deadline,
+            minute(head.updated)
         ])?;
     Ok(connection.last_insert_rowid())
 }

@@ -1,7 +1,9 @@
 //! What is to expire.
 
 use super::{Subject, append, create, delete};
-use mancala::store::{Append, Appended, Create, Expirable, Head, IdleQuery, State};
+use mancala::store::{Append, Appended, Create, Expirable, Head, IdleQuery, Micros, State};
+
+const MINUTE: Micros = 60_000_000;
 
 /// A session that last changed at a time.
 fn changed(id: &str, state: State, updated: i64, expires: Option<i64>) -> Create {
@@ -14,24 +16,25 @@ fn names(found: &[Expirable]) -> Vec<&str> {
 
 pub async fn idle_sessions_come_longest_first(store: Subject) {
     for (id, state, updated, expires) in [
-        ("late", State::Finished, 2_001, None),
-        ("d", State::Finished, 2_000, None),
-        ("b", State::Finished, 1_500, None),
-        ("c", State::Finished, 1_500, None),
-        ("a", State::Finished, 1_600, None),
-        ("active", State::Active, 1_000, None),
-        ("announced", State::Finished, 1_000, Some(9_000)),
+        ("late", State::Finished, 20 * MINUTE + 1, None),
+        ("d", State::Finished, 20 * MINUTE, None),
+        // In the same minute, in which the order is that of the ids.
+        ("c", State::Finished, 15 * MINUTE, None),
+        ("b", State::Finished, 15 * MINUTE + 1, None),
+        ("a", State::Finished, 16 * MINUTE, None),
+        ("active", State::Active, 10 * MINUTE, None),
+        ("announced", State::Finished, 10 * MINUTE, Some(9_000)),
     ] {
         store.create(changed(id, state, updated, expires)).await.expect("create");
     }
-    let query = IdleQuery { state: State::Finished, since: 2_000, after: None, limit: 10 };
+    let query = IdleQuery { state: State::Finished, since: 20 * MINUTE, after: None, limit: 10 };
     let found = store.idle(query.clone()).await.expect("idle");
     assert_eq!(names(&found), ["b", "c", "a", "d"]);
-    assert_eq!(found[2], Expirable { session_id: "a".into(), version: 1, updated: 1_600 });
+    assert_eq!(found[2], Expirable { session_id: "a".into(), version: 1, updated: 16 * MINUTE });
     // From each place on, whatever has become of the session there.
     store.delete(delete("c")).await.expect("delete");
-    for (place, rest) in [(("b", 1_500), vec!["a", "d"]), (("c", 1_500), vec!["a", "d"]), (("d", 2_000), vec![])] {
-        let after = Some((place.1, place.0.to_owned()));
+    for (id, minutes, rest) in [("b", 15, vec!["a", "d"]), ("c", 15, vec!["a", "d"]), ("d", 20, vec![])] {
+        let after = Some((minutes * MINUTE, id.to_owned()));
         assert_eq!(names(&store.idle(IdleQuery { after, ..query.clone() }).await.expect("idle")), rest);
     }
     let two = store.idle(IdleQuery { limit: 2, ..query.clone() }).await.expect("idle");
@@ -41,7 +44,7 @@ pub async fn idle_sessions_come_longest_first(store: Subject) {
     let of_b = |version, expires| Append { state: State::Finished, expires, ..append("b", version) };
     assert_eq!(store.append(of_b(1, Some(9_000))).await, Ok(Appended::Done));
     assert_eq!(names(&store.idle(query.clone()).await.expect("idle")), ["a", "d"]);
-    assert_eq!(store.append(Append { time: 1_700, ..of_b(2, None) }).await, Ok(Appended::Done));
+    assert_eq!(store.append(Append { time: 17 * MINUTE, ..of_b(2, None) }).await, Ok(Appended::Done));
     assert_eq!(names(&store.idle(query).await.expect("idle")), ["a", "b", "d"]);
 }
 

@@ -4,6 +4,9 @@ use super::{Subject, append, create, create_all, delete, ids};
 use mancala::store::{Append, Appended, Create, Created, CreatedAll, Filter, Head, Players, Query, Span, State};
 use std::collections::{BTreeMap, BTreeSet};
 
+/// Of a minute: of changes a store may know the minute best.
+const THIRD: i64 = 20_000_000;
+
 /// Session `n` of a mixed lot: five games' worth of ids, three states, labels and players of several frequencies, times
 /// that repeat, changes that do not follow the times of creation.
 fn mixed(n: u32) -> Create {
@@ -15,7 +18,7 @@ fn mixed(n: u32) -> Create {
         labels,
         state,
         created: i64::from(n / 7),
-        updated: i64::from(n / 7 + n % 13 * 10),
+        updated: i64::from(n / 7 + n % 13 * 10) * THIRD,
         players: [player(n % 4), player(n % 6 / 2)],
         expires: n.is_multiple_of(3).then_some(i64::from(n)),
         ..create(&format!("s{n:03}")).head
@@ -57,6 +60,10 @@ fn fits(filter: &Filter, head: &Head) -> bool {
         && within(updated, head.updated)
 }
 
+fn in_thirds(Span { from, before }: Span) -> Span {
+    Span { from: from.map(|time| time * THIRD), before: before.map(|time| time * THIRD) }
+}
+
 /// Every part of a filter by itself, and beside every other.
 fn filters() -> Vec<Filter> {
     let labels = |pairs: &[(&str, &str)]| pairs.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect();
@@ -85,7 +92,7 @@ fn filters() -> Vec<Filter> {
     }
     for players in &players {
         for seats in &seats {
-            for (created, updated) in spans.iter().flat_map(|&created| spans.map(|updated| (created, updated))) {
+            for (created, updated) in spans.iter().flat_map(|&created| spans.map(|it| (created, in_thirds(it)))) {
                 let filter =
                     Filter { players: BTreeSet::clone(players), seats: seats.clone(), created, updated, ..Filter::default() };
                 all.push(Filter { labels: labels[1].clone(), game: games[1].clone(), ..filter.clone() });
