@@ -79,8 +79,12 @@ async fn serve(config: &Config) -> Result<(), Failure> {
         }
     };
 
+    let mut settings = config.settings();
+    settings.connections.max_connections = server::connections_that_fit(settings.connections.max_connections);
+    let (stopping, _) = watch::channel(false);
+
     announce(address, config);
-    let served = server::serve(listener, api, config.server.settings(), readiness, stop).await;
+    let served = server::serve(listener, api, settings, readiness, stopping, stop).await;
     // Wherever this cuts it, the next look goes on from there.
     timekeeper.abort();
     if let Some(sweep) = sweep {
