@@ -93,7 +93,10 @@ pub async fn serve(
 
     let stop = announce_stop(&serving, ready, shutdown, settings.drain_delay);
     let server = Server { listener, settings, stopping, serving: serving.clone() };
-    Ok(server.run(service, false, stop).await)
+    Ok(match server.settings.web.as_ref().map(web::layers) {
+        Some(layers) => server.run(ServiceBuilder::new().layer(layers).service(service), true, stop).await,
+        None => server.run(service, false, stop).await,
+    })
 }
 
 /// A server that is set up.
