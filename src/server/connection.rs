@@ -5,7 +5,9 @@ use crate::server::first_bytes::{self, Protocol};
 use crate::server::settings::ConnectionSettings;
 use crate::server::socket::{Socket, Stream};
 use crate::server::stall::{Pieces, Streams};
+use crate::server::tls::Tls;
 use crate::server::web;
+use crate::wire::access::OperatorCertificate;
 use bytes::Bytes;
 use http::{Request, Response};
 use hyper::body::Incoming;
@@ -54,6 +56,8 @@ pub struct Host<S> {
     pub service: S,
     /// Whether that takes HTTP/1.
     pub web: bool,
+    /// How connections are encrypted, if they are.
+    pub tls: Option<Tls>,
     /// What is asked of connections.
     pub settings: ConnectionSettings,
     /// Where connections are counted.
@@ -69,7 +73,7 @@ where
     let _open = Present::new(&host.counts, |counts| &counts.open);
     let info = TcpConnectInfo { local_addr: stream.local_addr().ok(), remote_addr: Some(peer) };
     let opened = tokio::select! {
-        opened = tokio::time::timeout(host.settings.header_timeout, open(stream)) => opened,
+        opened = tokio::time::timeout(host.settings.header_timeout, open(stream, host.tls.as_ref(), &host.counts)) => opened,
         () = at(&mut phase, Phase::Leaving) => return,
     };
     let opened = match opened {
@@ -80,11 +84,14 @@ where
             return tracing::debug!(%peer, "a connection was closed: its first bytes did not come in time");
         }
     };
-    let Opened { stream, protocol, first } = opened;
+    let Opened { stream, operator, protocol, first } = opened;
     let io = TokioIo::new(Socket::new(stream, protocol, first, &host.settings, host.counts.clone()));
     let service = host.service.clone().map_request(move |request: Request<Incoming>| {
         let mut request = request.map(Body::new);
         request.extensions_mut().insert(info.clone());
+        if let Some(operator) = operator {
+            request.extensions_mut().insert(operator);
+        }
         request
     });
     let service = TowerToHyperService::new(service.map_response(|response: Response<Body>| response.map(Pieces::of)));
@@ -104,14 +111,22 @@ where
 /// A connection that has said what it speaks.
 struct Opened {
     stream: Stream,
+    operator: Option<OperatorCertificate>,
     protocol: Protocol,
     first: Bytes,
 }
 
-async fn open(stream: TcpStream) -> io::Result<Opened> {
-    let mut stream: Stream = Either::Left(stream);
+async fn open(stream: TcpStream, tls: Option<&Tls>, counts: &Counts) -> io::Result<Opened> {
+    let (mut stream, operator): (Stream, _) = match tls {
+        None => (Either::Left(stream), None),
+        Some(tls) => {
+            let stream = tls.handshake(stream).await.inspect_err(|_| counts.tls_failures.up())?;
+            let operator = tls.operator(&stream);
+            (Either::Right(Box::new(stream)), operator)
+        }
+    };
     let (protocol, first) = first_bytes::read(&mut stream).await?;
-    Ok(Opened { stream, protocol, first })
+    Ok(Opened { stream, operator, protocol, first })
 }
 
 fn http1(settings: &ConnectionSettings) -> http1::Builder {

@@ -31,6 +31,8 @@ pub struct Counts {
     pub back_offs: Count,
     /// Certificates that were taken over while the server ran.
     pub tls_reloads: Count,
+    /// Certificates that could not be taken over, so that the old ones stay.
+    pub tls_reload_failures: Count,
 }
 
 /// A number that goes up, and for what is counted now, down.

@@ -14,16 +14,19 @@ mod log;
 mod overdue;
 mod places;
 mod reflection;
+mod reload;
 mod settings;
 pub mod signal;
 mod socket;
 mod stall;
+mod tls;
 mod web;
 
 pub use api::Api;
 pub use counts::{Count, Counts};
 pub use descriptors::fit as connections_that_fit;
 pub use settings::{ConnectionSettings, Settings, TlsSettings, WebSettings};
+pub use tls::TlsError;
 
 use crate::server::connection::{Host, Phase};
 use crate::server::gate::GateLayer;
@@ -31,6 +34,8 @@ use crate::server::guard::GuardLayer;
 use crate::server::health::{Health, Serving};
 use crate::server::log::LogLayer;
 use crate::server::places::Places;
+use crate::server::reload::Reload;
+use crate::server::tls::{Files, Tls};
 use http::{Request, Response};
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -62,6 +67,9 @@ pub enum ServeError {
     /// The descriptors of the services do not fit together.
     #[error("the services can't be described by reflection: {0}")]
     Reflection(#[from] tonic_reflection::server::Error),
+    /// Connections can't be encrypted.
+    #[error(transparent)]
+    Tls(#[from] TlsError),
 }
 
 /// Serves `api`, health and reflection on `listener` until `shutdown` completes, then drains and returns.
@@ -91,18 +99,32 @@ pub async fn serve(
         .layer(GateLayer::new(api.access))
         .service(routes.prepare());
 
+    let (tls, reload) = settings.tls.clone().map(Reload::start).transpose()?.unzip();
     let stop = announce_stop(&serving, ready, shutdown, settings.drain_delay);
-    let server = Server { listener, settings, stopping, serving: serving.clone() };
+    let server = Server { listener, settings, tls, reload, stopping, serving: serving.clone() };
     Ok(match server.settings.web.as_ref().map(web::layers) {
         Some(layers) => server.run(ServiceBuilder::new().layer(layers).service(service), true, stop).await,
         None => server.run(service, false, stop).await,
     })
 }
 
+/// Whether a server could begin with these settings, as far as that can be known before it does.
+///
+/// # Errors
+/// Those that [`serve`] would fail with.
+pub fn check(settings: &Settings) -> Result<(), ServeError> {
+    if let Some(files) = &settings.tls {
+        tls::configuration(files, &Files::read(files)?)?;
+    }
+    Ok(())
+}
+
 /// A server that is set up.
 struct Server {
     listener: TcpListener,
     settings: Settings,
+    tls: Option<Tls>,
+    reload: Option<Reload>,
     stopping: watch::Sender<bool>,
     serving: watch::Sender<Serving>,
 }
@@ -113,11 +135,11 @@ impl Server {
         S: Service<Request<Body>, Response = Response<Body>, Error = Infallible> + Clone + Send + Sync + 'static,
         S::Future: Send + 'static,
     {
-        let Self { listener, settings, stopping, serving } = self;
+        let Self { listener, settings, tls, reload, stopping, serving } = self;
         let (phase, _) = watch::channel(Phase::Serving);
         let places = Places::new(settings.connections.max_connections, settings.connections.max_connections_per_address);
         let counts = settings.counts.clone();
-        let host = Arc::new(Host { service, web, settings: settings.connections, counts: counts.clone() });
+        let host = Arc::new(Host { service, web, tls, settings: settings.connections, counts: counts.clone() });
         let accept = accept::accept(&listener, &places, &counts, |stream, peer, place| {
             let connection = connection::serve(host.clone(), stream, peer, phase.subscribe());
             tokio::spawn(async move {
@@ -125,9 +147,16 @@ impl Server {
                 drop(place);
             });
         });
+        let renew = async {
+            match reload {
+                Some(reload) => reload.run(counts.clone()).await,
+                None => std::future::pending().await,
+            }
+        };
         tokio::select! {
             () = stop => {}
             never = accept => match never {},
+            never = renew => match never {},
         }
         drop(listener);
         serving.send_replace(Serving::Ended);

@@ -12,7 +12,7 @@ pub struct Places {
     taken: Arc<Mutex<Taken>>,
 }
 
-#[derive(Default)]
+#[derive(Debug, Default)]
 struct Taken {
     in_total: usize,
     by_address: HashMap<IpAddr, usize>,
@@ -28,6 +28,7 @@ pub enum Full {
 }
 
 /// A place, given back when this is dropped.
+#[derive(Debug)]
 pub struct Place {
     group: IpAddr,
     taken: Arc<Mutex<Taken>>,
@@ -93,13 +94,13 @@ mod tests {
     #[test]
     fn places_are_counted_in_total_and_by_address_and_given_back() {
         let places = Places::new(3, 2);
-        let first = places.take(address("192.0.2.1")).ok().expect("a place");
-        let mapped = places.take(address("::ffff:192.0.2.1")).ok().expect("a place");
+        let first = places.take(address("192.0.2.1")).expect("a place");
+        let mapped = places.take(address("::ffff:192.0.2.1")).expect("a place");
         assert_eq!(places.take(address("192.0.2.1")).err(), Some(Full::ByAddress));
-        let other = places.take(address("192.0.2.2")).ok().expect("a place");
+        let other = places.take(address("192.0.2.2")).expect("a place");
         assert_eq!(places.take(address("192.0.2.3")).err(), Some(Full::InTotal));
         drop(first);
-        let again = places.take(address("192.0.2.1")).ok().expect("the place that was given back");
+        let again = places.take(address("192.0.2.1")).expect("the place that was given back");
         drop((mapped, other, again));
         assert!(lock(&places.taken).by_address.is_empty(), "addresses that are gone are forgotten");
         assert_eq!(lock(&places.taken).in_total, 0);
@@ -108,7 +109,7 @@ mod tests {
     #[test]
     fn an_ipv6_network_is_one_address() {
         let places = Places::new(10, 1);
-        let _one = places.take(address("2001:db8::1")).ok().expect("a place");
+        let _one = places.take(address("2001:db8::1")).expect("a place");
         assert_eq!(places.take(address("2001:db8::ffff:ffff:ffff:ffff")).err(), Some(Full::ByAddress));
         assert!(places.take(address("2001:db8:0:1::1")).is_ok());
     }
@@ -116,7 +117,7 @@ mod tests {
     #[test]
     fn zero_by_address_is_no_limit_of_its_own() {
         let places = Places::new(2, 0);
-        let _places = [1, 2].map(|_| places.take(address("192.0.2.1")).ok().expect("a place"));
+        let _places = [1, 2].map(|_| places.take(address("192.0.2.1")).expect("a place"));
         assert_eq!(places.take(address("192.0.2.1")).err(), Some(Full::InTotal));
     }
 }
