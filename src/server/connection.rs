@@ -37,7 +37,7 @@ const HTTP1_BUFFER: usize = 64 * 1024;
 /// Streams that a peer reset before they were looked at, at most; more end the connection.
 const MAX_RESET_UNSEEN: usize = 20;
 /// Streams that were reset for the peer's faults, at most; more end the connection.
-const MAX_RESET_FAULTY: usize = 100;
+const MAX_RESET_FAULTY: usize = 1024;
 
 /// How far a server has got with stopping.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

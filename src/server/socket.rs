@@ -17,6 +17,10 @@ use tokio::time::Instant;
 use tokio_rustls::server::TlsStream;
 use tokio_util::either::Either;
 
+/// So much is read of a peer that sends without pause before others have their turn, in bytes. What it says is worked through as
+/// it is read, and thousands of frames fit into what the system holds ready.
+const TURN: usize = 4 * 1024;
+
 /// A connection, plain or encrypted.
 pub type Stream = Either<TcpStream, Box<TlsStream<TcpStream>>>;
 
@@ -29,6 +33,8 @@ pub struct Socket {
     stream: Stream,
     /// What was read before this was made.
     first: Bytes,
+    /// What was read since the peer last had nothing to say, or others had their turn.
+    read: usize,
     /// Of HTTP/2.
     frames: Option<Frames>,
     stall_timeout: Duration,
@@ -43,7 +49,7 @@ impl Socket {
     pub fn new(stream: Stream, protocol: Protocol, first: Bytes, settings: &ConnectionSettings, counts: Arc<Counts>) -> Self {
         let frames = (protocol == Protocol::Http2).then(|| Frames::new(settings.header_timeout));
         let (blocked, overdue) = (None, Overdue::default());
-        Self { stream, first, frames, stall_timeout: settings.stall_timeout, blocked, overdue, counts }
+        Self { stream, first, read: 0, frames, stall_timeout: settings.stall_timeout, blocked, overdue, counts }
     }
 
     /// What writing came to; an error when it has been waiting for too long.
@@ -68,17 +74,27 @@ impl Socket {
 impl AsyncRead for Socket {
     fn poll_read(mut self: Pin<&mut Self>, context: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         let this = &mut *self;
-        let before = buffer.filled().len();
+        if this.read >= TURN {
+            this.read = 0;
+            context.waker().wake_by_ref();
+            return Poll::Pending;
+        }
+        let room = buffer.remaining().min(TURN - this.read);
+        let mut turn = ReadBuf::new(buffer.initialize_unfilled_to(room));
         if this.first.has_remaining() {
-            let taken = this.first.split_to(this.first.len().min(buffer.remaining()));
-            buffer.put_slice(&taken);
-        } else if let Poll::Ready(read) = Pin::new(&mut this.stream).poll_read(context, buffer) {
+            turn.put_slice(&this.first.split_to(this.first.len().min(room)));
+        } else if let Poll::Ready(read) = Pin::new(&mut this.stream).poll_read(context, &mut turn) {
             read?;
         } else {
+            this.read = 0;
             let overdue = this.frames.as_mut().is_some_and(|frames| frames.poll_overdue(context).is_ready());
             return if overdue { Poll::Ready(Err(this.unruly("a frame or headers without end"))) } else { Poll::Pending };
         }
-        let flood = this.frames.as_mut().is_some_and(|frames| frames.follow(&buffer.filled()[before..]).is_err());
+        let said = turn.filled();
+        this.read += said.len();
+        let flood = this.frames.as_mut().is_some_and(|frames| frames.follow(said).is_err());
+        let length = said.len();
+        buffer.advance(length);
         Poll::Ready(if flood { Err(this.unruly("a flood of frames")) } else { Ok(()) })
     }
 }

@@ -30,7 +30,7 @@ fn call(send: &mut SendRequest<Bytes>, path: &str, message: &[u8]) -> ResponseFu
     let request =
         Request::post(uri).header("content-type", "application/grpc").header("te", "trailers").body(()).expect("a request");
     let (answer, mut body) = send.send_request(request, false).expect("a stream");
-    let [length @ ..] = (message.len() as u32).to_be_bytes();
+    let length = (message.len() as u32).to_be_bytes();
     let framed = [&[0][..], &length, message].concat();
     body.send_data(framed.into(), true).expect("the message");
     answer
