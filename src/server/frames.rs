@@ -9,6 +9,8 @@ use tokio::time::Instant;
 
 /// What frames that ask for nothing may cost in a second. Clients that measure the delay of a connection send thousands.
 const BUDGET: u32 = 10_000;
+/// From here on the connection has shorter turns.
+const SUSPECT: u32 = BUDGET / 20;
 const BUDGET_TIME: Duration = Duration::from_secs(1);
 /// What a reset costs: the call before it has been begun.
 const RESET_COST: u32 = 10;
@@ -109,6 +111,11 @@ impl Frames {
         }
         self.spent += cost;
         if self.spent > BUDGET { Err(Flood) } else { Ok(()) }
+    }
+
+    /// Whether much of what was read lately asks for nothing.
+    pub fn is_suspect(&self) -> bool {
+        self.spent > SUSPECT
     }
 
     /// Completes when a frame or headers have been incomplete for too long.

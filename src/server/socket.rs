@@ -20,6 +20,8 @@ use tokio_util::either::Either;
 /// So much is read of a peer that sends without pause before others have their turn, in bytes. What it says is worked through as
 /// it is read, and thousands of frames fit into what the system holds ready.
 const TURN: usize = 4 * 1024;
+/// The same of a peer that may be flooding: some thirty frames.
+const SHORT_TURN: usize = 512;
 
 /// A connection, plain or encrypted.
 pub type Stream = Either<TcpStream, Box<TlsStream<TcpStream>>>;
@@ -74,23 +76,24 @@ impl Socket {
 impl AsyncRead for Socket {
     fn poll_read(mut self: Pin<&mut Self>, context: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         let this = &mut *self;
-        if this.read >= TURN {
+        let turn = if this.frames.as_ref().is_some_and(Frames::is_suspect) { SHORT_TURN } else { TURN };
+        if this.read >= turn {
             this.read = 0;
             context.waker().wake_by_ref();
             return Poll::Pending;
         }
-        let room = buffer.remaining().min(TURN - this.read);
-        let mut turn = ReadBuf::new(buffer.initialize_unfilled_to(room));
+        let room = buffer.remaining().min(turn - this.read);
+        let mut said = ReadBuf::new(buffer.initialize_unfilled_to(room));
         if this.first.has_remaining() {
-            turn.put_slice(&this.first.split_to(this.first.len().min(room)));
-        } else if let Poll::Ready(read) = Pin::new(&mut this.stream).poll_read(context, &mut turn) {
+            said.put_slice(&this.first.split_to(this.first.len().min(room)));
+        } else if let Poll::Ready(read) = Pin::new(&mut this.stream).poll_read(context, &mut said) {
             read?;
         } else {
             this.read = 0;
             let overdue = this.frames.as_mut().is_some_and(|frames| frames.poll_overdue(context).is_ready());
             return if overdue { Poll::Ready(Err(this.unruly("a frame or headers without end"))) } else { Poll::Pending };
         }
-        let said = turn.filled();
+        let said = said.filled();
         this.read += said.len();
         let flood = this.frames.as_mut().is_some_and(|frames| frames.follow(said).is_err());
         let length = said.len();

@@ -18,8 +18,10 @@ use tonic_health::pb::health_client::HealthClient;
 pub const BOUND: Duration = Duration::from_secs(6);
 /// Time between two calls of the peer that behaves.
 const PACE: Duration = Duration::from_millis(2);
-/// What may be left in memory: an allocator gives back no page that is still used in part.
-const LEFT_OVER: u64 = 24 << 20;
+/// What may be left in memory: an allocator keeps pages for the next use.
+const LEFT_OVER: u64 = 48 << 20;
+/// A call may take so long in the short form, which runs without optimisation and beside others.
+const LOOSE: Duration = Duration::from_millis(100);
 
 pub fn is_long() -> bool {
     std::env::var("MANCALA_TEST_LONG").is_ok_and(|value| value == "1")
@@ -66,7 +68,7 @@ impl Target {
     }
 
     /// Memory that it uses, in bytes.
-    fn memory(&self) -> u64 {
+    pub fn memory(&self) -> u64 {
         let status = fs::read_to_string(format!("/proc/{}/status", self.child.id())).expect("the process");
         let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).expect("its memory");
         line.trim().trim_end_matches(" kB").parse::<u64>().expect("a number") << 10
@@ -113,7 +115,7 @@ pub fn attack(name: &str, attack: impl AsyncFnOnce(&Target)) {
         drop(over);
         let (count, loud) = caller.await.expect("no call fails");
         println!("{name}: p99 of {count} calls {loud:?}, quiet {quiet:?}");
-        let bound = by_form((quiet * 5).max(Duration::from_millis(50)), (quiet * 2).max(Duration::from_millis(5)));
+        let bound = by_form((quiet * 5).max(LOOSE), (quiet * 2).max(Duration::from_millis(5)));
         assert!(loud <= bound, "{name}: p99 {loud:?}, more than {bound:?}");
 
         let start = Instant::now();
