@@ -54,11 +54,8 @@ impl Kept {
 
     fn made_by(&self, request_id: &str) -> Option<Vec<Creation>> {
         let (request, ids) = self.made.get(request_id)?;
-        let creation = |id: &String| Creation {
-            session_id: id.clone(),
-            request: request.clone(),
-            deleted: self.gone.contains_key(id),
-        };
+        let creation =
+            |id: &String| Creation { session_id: id.clone(), request: request.clone(), deleted: self.gone.contains_key(id) };
         Some(ids.iter().map(creation).collect())
     }
 
@@ -178,7 +175,8 @@ impl Kept {
 }
 
 fn fits(filter: &Filter, head: &Head) -> bool {
-    let within = |span: &Span, time: Micros| span.from.is_none_or(|from| from <= time) && span.before.is_none_or(|end| time < end);
+    let within =
+        |span: &Span, time: Micros| span.from.is_none_or(|from| from <= time) && span.before.is_none_or(|end| time < end);
     filter.game.as_ref().is_none_or(|game| *game == head.game)
         && filter.state.is_none_or(|state| state == head.state)
         && filter.labels.iter().all(|(name, value)| head.labels.get(name) == Some(value))

@@ -3,7 +3,7 @@
 use super::laws::{all_rules, assert_listed_is_checked, assert_move_laws, assert_text_is_lossless, total};
 use super::planted;
 use mancala::game::text::MAX_TEXT;
-use mancala::game::{Dice, Game, Move, PitSet, Position, Redistribution, Rules, Seat, SetUp};
+use mancala::game::{Dice, Game, Move, PitSet, Position, Redistribution, Rules, SetUp};
 use std::collections::BTreeSet;
 
 /// The text of a position, and after a line feed bytes that drive moves from it.
@@ -17,6 +17,7 @@ pub fn check(input: &[u8]) {
             assert!(within.contains(&error.at) && !error.expected.is_empty(), "{text:?}: {error}");
         }
         Ok(set_up) => {
+            planted::never("a position is written with two blanks", text.contains("  "));
             let chosen = text.bytes().fold(0, |sum, byte| (sum * 31 + usize::from(byte)) % 65_521);
             Game::ALL.into_iter().for_each(|game| judge(&set_up, game, chosen, drive));
         }
@@ -32,7 +33,6 @@ fn judge(set_up: &SetUp, game: Game, chosen: usize, drive: &[u8]) {
                 assert_eq!(game, set_up.game, "{position}");
                 assert_eq!(total(&position), rules.start().on_board(), "{position}");
                 assert_text_is_lossless(rules, &position);
-                planted::never("South has won 37 seeds", position.banks()[Seat::South] == 37);
                 if place == 0 || place == chosen % all.len() {
                     assert_listed_is_checked(rules, &position);
                     follow(rules, position, drive);

@@ -3,8 +3,8 @@
 
 use super::planted;
 use mancala::service::record_of;
-use mancala::session::record::{self, Checked, Format, MAX_LINE, Record};
 use mancala::session::EventHash;
+use mancala::session::record::{self, Checked, Format, MAX_LINE, Record};
 use mancala::store::{Request, StoredEvent};
 
 /// A document, which is UTF-8 or nobody reads it.

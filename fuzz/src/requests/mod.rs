@@ -31,8 +31,7 @@ const START: Micros = 1_600_000_000_000_000;
 /// The most calls of an input.
 const MAX_CALLS: usize = 64;
 
-static RUNTIME: LazyLock<Runtime> =
-    LazyLock::new(|| Builder::new_current_thread().enable_time().build().expect("a runtime"));
+static RUNTIME: LazyLock<Runtime> = LazyLock::new(|| Builder::new_current_thread().enable_time().build().expect("a runtime"));
 
 /// A clock that stands until it is moved on.
 struct FakeClock(AtomicI64);
@@ -89,14 +88,17 @@ impl World {
     /// the message is made of.
     async fn step(&mut self, script: &mut Script<'_>) -> (&'static str, Option<Reason>) {
         let methods = &CONTRACT.methods;
-        let method = &methods[usize::from(script.byte()) % methods.len()];
-        let how = script.byte();
+        let (choice, how) = (usize::from(script.byte()), script.byte());
+        // Without a session there is little to do.
+        let makes = self.known.sessions.is_empty() && how & 64 == 0;
+        let create = methods.iter().find(|method| makes && method.name == "CreateSession");
+        let method = create.unwrap_or(&methods[choice % methods.len()]);
         let wait = [0, 0, 1, 1_000_000, 0, 40_000_000, 0, 90_000_000_000][usize::from(how & 7)];
         self.clock.0.fetch_add(wait, Ordering::SeqCst);
         let token = match how >> 3 & 7 {
             0 => None,
-            1..=2 => script.pick(&self.known.tokens).cloned(),
-            3 => Some("mst_game-1.S_0000000000000000000000000000000000000000000".to_owned()),
+            1 => script.pick(&self.known.tokens).cloned(),
+            2 => Some("mst_game-1.S_0000000000000000000000000000000000000000000".to_owned()),
             _ => self.operator.clone(),
         };
         let raw = how >> 6 == 3;
@@ -104,7 +106,9 @@ impl World {
             let most = usize::from(script.byte());
             (script.take(most).to_vec(), None)
         } else {
-            let mut writer = Writer { script, known: &self.known, session: String::new(), game: "" };
+            let makes = method.name.contains("Create") || method.name.contains("Import");
+            let (session, wild) = (String::new(), how >> 6 == 2);
+            let mut writer = Writer { script, known: &self.known, session, game: "", option: None, makes, wild };
             let message = writer.message(&method.request, "", 0);
             (message, Some(writer.session))
         };
