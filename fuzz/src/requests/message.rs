@@ -197,7 +197,7 @@ impl Writer<'_, '_> {
         let learnt = |list: &[String]| list.get(usize::from(choice) % list.len().max(1)).cloned();
         let text = match (name, context) {
             ("session_id" | "session_ids", _) => {
-                let known = self.known.id(choice).filter(|_| if self.wild { choice % 4 > 0 } else { !self.makes }).cloned();
+                let known = self.known.id(choice).filter(|_| if self.wild { choice >= 64 } else { !self.makes }).cloned();
                 self.session = known.unwrap_or_else(|| format!("game-{}", choice % 16));
                 self.session.clone()
             }
@@ -208,7 +208,7 @@ impl Writer<'_, '_> {
             ("request_id", _) => self.of(REQUESTS, choice).to_owned(),
             ("position" | "positions", _) => self.position(choice),
             ("text" | "moves", _) => match self.known.legal_move(&self.session, choice) {
-                Some(mv) if choice % 8 > 0 => mv.to_string(),
+                Some(mv) if choice >= 32 => mv.to_string(),
                 _ => self.of(MOVES, choice).to_owned(),
             },
             ("record", _) => self.record(choice),
@@ -243,7 +243,7 @@ impl Writer<'_, '_> {
 
     /// Mostly one of the game that is named, or none, which is the game's first.
     fn position(&self, choice: u8) -> String {
-        if let Some(session) = self.known.sessions.get(&self.session).filter(|_| choice % 3 == 0) {
+        if let Some(session) = self.known.sessions.get(&self.session).filter(|_| choice >= 160) {
             return session.position().to_string();
         }
         let position = self.of(POSITIONS, choice);

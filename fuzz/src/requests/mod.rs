@@ -11,7 +11,6 @@ mod served;
 pub use contract::CONTRACT;
 
 use super::memory_store::MemoryStore;
-use contract::Method;
 use known::Known;
 use mancala::service::{Clock, Secret, ServiceError, Sessions, record_of};
 use mancala::session::record::{self, Format};
@@ -42,12 +41,8 @@ impl Clock for FakeClock {
     }
 }
 
-/// A first byte that says who may do what, and then calls; see [`World::step`].
-pub fn check(input: &[u8]) {
-    run(input);
-}
-
-/// What came of the calls, by the names of their methods. `None`: it was accepted.
+/// A first byte that says who may do what, and then calls; see [`World::step`]. Gives what came of them, by the names of their
+/// methods. `None`: it was accepted.
 pub fn run(input: &[u8]) -> Vec<(&'static str, Option<Reason>)> {
     let mut script = Script(input);
     let mut world = World::new(script.byte() % 2 == 1);
@@ -89,10 +84,14 @@ impl World {
     async fn step(&mut self, script: &mut Script<'_>) -> (&'static str, Option<Reason>) {
         let methods = &CONTRACT.methods;
         let (choice, how) = (usize::from(script.byte()), script.byte());
-        // Without a session there is little to do.
-        let makes = self.known.sessions.is_empty() && how & 64 == 0;
-        let create = methods.iter().find(|method| makes && method.name == "CreateSession");
-        let method = create.unwrap_or(&methods[choice % methods.len()]);
+        // Without a session there is little to do, and what is proposed is soon void.
+        let proposed = self.known.sessions.values().any(|session| !session.proposals().open().is_empty());
+        let due = match choice {
+            _ if self.known.sessions.is_empty() && how & 64 == 0 => "CreateSession",
+            224.. if proposed => ["AnswerProposal", "WithdrawProposal"][choice % 2],
+            _ => "",
+        };
+        let method = methods.iter().find(|method| method.name == due).unwrap_or(&methods[choice % methods.len()]);
         let wait = [0, 0, 1, 1_000_000, 0, 40_000_000, 0, 90_000_000_000][usize::from(how & 7)];
         self.clock.0.fetch_add(wait, Ordering::SeqCst);
         let token = match how >> 3 & 7 {
@@ -165,9 +164,4 @@ impl World {
             assert_eq!(checked.session.head_hash(), session.head_hash(), "{id}");
         }
     }
-}
-
-/// The methods of both services, for whoever counts them.
-pub fn methods() -> impl Iterator<Item = &'static Method> {
-    CONTRACT.methods.iter()
 }
