@@ -152,6 +152,8 @@ struct Lines<'a> {
     lines: std::str::Split<'a, char>,
     peeked: Option<&'a str>,
     number: usize,
+    /// There are no more. What is missing then is missing in the line after the last, however often it is looked for.
+    ended: bool,
 }
 
 impl<'a> Lines<'a> {
@@ -159,7 +161,7 @@ impl<'a> Lines<'a> {
         if let Some(place) = text.split('\n').position(|line| line.len() > MAX_LINE) {
             return Err(RecordFault::new(place + 1, format!("a line of at most {MAX_LINE} bytes")));
         }
-        Ok(Lines { lines: text.split('\n'), peeked: None, number: 0 })
+        Ok(Lines { lines: text.split('\n'), peeked: None, number: 0, ended: false })
     }
 
     /// The line that was last asked for, from 1.
@@ -172,9 +174,10 @@ impl<'a> Lines<'a> {
     }
 
     fn peek(&mut self) -> Option<&'a str> {
-        if self.peeked.is_none() {
+        if self.peeked.is_none() && !self.ended {
             self.peeked = self.lines.next();
             self.number += 1;
+            self.ended = self.peeked.is_none();
         }
         self.peeked
     }
