@@ -4,8 +4,8 @@
 
 use async_trait::async_trait;
 use mancala::store::{
-    Append, Appended, Create, CreateAll, Created, CreatedAll, Creation, Delete, Deleted, Expirable, Filter, Head, HeadPage,
-    Health, IdleQuery, Import, Micros, Place, Query, Request, Span, State, Store, StoreError, StoredEvent,
+    Append, Appended, Change, Changed, Changes, Create, CreateAll, Created, CreatedAll, Creation, Cursor, Delete, Deleted,
+    Expirable, Head, HeadPage, Health, IdleQuery, Import, Micros, Place, Query, Request, State, Store, StoreError, StoredEvent,
 };
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -26,6 +26,22 @@ struct Kept {
     gone: BTreeMap<String, Option<Request>>,
     /// Which sessions requests have made.
     made: BTreeMap<String, (Request, Vec<String>)>,
+    /// All changes of sessions that are still there, and all deletions.
+    log: Vec<Entry>,
+    /// The place of the last change that there has been.
+    end: u64,
+}
+
+struct Entry {
+    place: u64,
+    /// The first of what was stored at once.
+    first: bool,
+    what: Logged,
+}
+
+enum Logged {
+    Event { session_id: String, seq: u32 },
+    Deletion(Box<Head>),
 }
 
 impl Default for MemoryStore {
@@ -65,6 +81,18 @@ impl Kept {
         }
     }
 
+    fn note(&mut self, what: Logged, first: bool) {
+        self.end += 1;
+        self.log.push(Entry { place: self.end, first, what });
+    }
+
+    /// Notes the events of a session after a version.
+    fn note_events(&mut self, session_id: &str, after: u32, until: u32) {
+        for seq in after + 1..=until {
+            self.note(Logged::Event { session_id: session_id.to_owned(), seq }, seq == after + 1);
+        }
+    }
+
     fn insert(&mut self, create: Create, request: Option<&Request>) {
         let hashes = create.hashes(request);
         let events = (1..).zip(create.events).zip(hashes).map(|((seq, body), hash)| StoredEvent {
@@ -75,6 +103,7 @@ impl Kept {
             hash: Some(hash),
         });
         let events = events.collect();
+        self.note_events(&create.head.session_id, 0, create.head.version);
         self.sessions.insert(create.head.session_id.clone(), (create.head, events));
     }
 
@@ -100,6 +129,7 @@ impl Kept {
             return Created::IdTaken;
         }
         self.remember(request.as_ref(), vec![head.session_id.clone()]);
+        self.note_events(&head.session_id, 0, head.version);
         self.sessions.insert(head.session_id.clone(), (head, events));
         Created::Done
     }
@@ -137,6 +167,8 @@ impl Kept {
         head.expires = append.expires;
         head.deadline = append.deadline;
         head.summary = append.summary;
+        let until = head.version;
+        self.note_events(&append.session_id, append.expected_version, until);
         Appended::Done
     }
 
@@ -147,7 +179,11 @@ impl Kept {
         if delete.expected_version.is_some_and(|expected| expected != head.version) {
             return Deleted::Conflict(head.version);
         }
+        let left = Head { summary: String::new(), ..head.clone() };
         self.sessions.remove(&delete.session_id);
+        let is_of = |entry: &Entry| matches!(&entry.what, Logged::Event { session_id, .. } if *session_id == delete.session_id);
+        self.log.retain(|entry| !is_of(entry));
+        self.note(Logged::Deletion(Box::new(left)), true);
         self.gone.insert(delete.session_id, delete.request);
         Deleted::Done
     }
@@ -156,10 +192,38 @@ impl Kept {
         let Query { filter, after, limit } = query;
         let place = |head: &Head| (head.created, head.session_id.clone());
         let later = |head: &&Head| after.as_ref().is_none_or(|after| place(head) < *after);
-        let mut heads: Vec<_> = self.heads().filter(|head| fits(filter, head)).filter(later).collect();
+        let mut heads: Vec<_> = self.heads().filter(|head| filter.matches(head)).filter(later).collect();
         heads.sort_by_key(|head| Reverse(place(head)));
         let next = if heads.len() > *limit { limit.checked_sub(1).map(|last| place(heads[last])) } else { None };
         HeadPage { heads: heads.into_iter().take(*limit).cloned().collect(), next }
+    }
+
+    fn changes(&self, after: u64, limit: usize) -> Changes {
+        let mut entries: Vec<_> = self.log.iter().filter(|entry| entry.place > after).take(limit.saturating_add(1)).collect();
+        let caught_up = entries.len() <= limit;
+        if !caught_up {
+            // What was stored at once is not torn apart.
+            let whole = entries.iter().rposition(|entry| entry.first).filter(|&start| start > 0);
+            entries.truncate(whole.unwrap_or(limit));
+        }
+        let cursor = Cursor(entries.last().map_or(after, |entry| entry.place).to_string());
+        let mut changes: Vec<Change> = Vec::new();
+        for entry in entries {
+            match (&entry.what, changes.last_mut()) {
+                (Logged::Deletion(head), _) => changes.push(Change { head: (**head).clone(), what: Changed::Deleted }),
+                (Logged::Event { session_id, seq }, last) => {
+                    let (head, events) = &self.sessions[session_id];
+                    let event = events[*seq as usize - 1].clone();
+                    match last {
+                        Some(Change { head, what: Changed::Events(events) }) if head.session_id == *session_id => {
+                            events.push(event)
+                        }
+                        _ => changes.push(Change { head: head.clone(), what: Changed::Events(vec![event]) }),
+                    }
+                }
+            }
+        }
+        Changes { changes, cursor, caught_up }
     }
 
     fn heads(&self) -> impl Iterator<Item = &Head> {
@@ -172,18 +236,6 @@ impl Kept {
         found.sort_by(|(a, _), (b, _)| a.cmp(b));
         found.into_iter().map(|(_, head)| head).take(limit).collect()
     }
-}
-
-fn fits(filter: &Filter, head: &Head) -> bool {
-    let within =
-        |span: &Span, time: Micros| span.from.is_none_or(|from| from <= time) && span.before.is_none_or(|end| time < end);
-    filter.game.as_ref().is_none_or(|game| *game == head.game)
-        && filter.state.is_none_or(|state| state == head.state)
-        && filter.labels.iter().all(|(name, value)| head.labels.get(name) == Some(value))
-        && filter.players.iter().all(|player| head.players.iter().flatten().any(|held| held == player))
-        && filter.seats.iter().zip(&head.players).all(|(wanted, held)| wanted.is_none() || wanted == held)
-        && within(&filter.created, head.created)
-        && within(&filter.updated, head.updated)
 }
 
 fn minute(time: Micros) -> Micros {
@@ -264,6 +316,15 @@ impl Store for MemoryStore {
         };
         let of = |head: &Head| head.deadline.map(|deadline| (head.session_id.clone(), deadline));
         self.with(|kept| kept.first(limit, key).into_iter().filter_map(of).collect())
+    }
+
+    async fn latest_change(&self) -> Result<Cursor, StoreError> {
+        self.with(|kept| Cursor(kept.end.to_string()))
+    }
+
+    async fn changes(&self, after: Cursor, limit: usize) -> Result<Option<Changes>, StoreError> {
+        let Ok(after) = after.0.parse() else { return Ok(None) };
+        self.with(|kept| (after <= kept.end).then(|| kept.changes(after, limit)))
     }
 
     fn health(&self) -> watch::Receiver<Health> {

@@ -3,11 +3,12 @@
 use http::{HeaderMap, Request, Response};
 use mancala::service::{Compute, Sessions};
 use mancala::wire::access::Access;
-use mancala::wire::{self, RulesHandlers, SessionHandlers};
+use mancala::wire::{self, RulesHandlers, SessionHandlers, StreamSettings};
 use prost::bytes::{Buf, BufMut, Bytes};
 use std::convert::Infallible;
 use std::pin::Pin;
 use std::task::{Context, Poll};
+use tokio::sync::watch;
 use tonic::body::Body;
 use tonic::client::Grpc;
 use tonic::codec::{Codec, DecodeBuf, Decoder, EncodeBuf, Encoder};
@@ -27,7 +28,10 @@ impl Served {
     pub fn new(sessions: Sessions, access: Access) -> Served {
         let compute = Compute::new(1);
         let rules = wire::rules_service(RulesHandlers::new(compute.clone()));
-        let routes = Routes::new(rules).add_service(wire::session_service(SessionHandlers::new(sessions, compute)));
+        // No streams are called, so that nothing need tell them to stop.
+        let streams = StreamSettings::new(watch::channel(false).1);
+        let handlers = SessionHandlers::new(sessions, compute, streams);
+        let routes = Routes::new(rules).add_service(wire::session_service(handlers));
         Served { access, routes }
     }
 
