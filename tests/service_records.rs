@@ -10,7 +10,7 @@ use mancala::wire::access::Caller;
 use mancala::wire::proto::rules_service_server::RulesService;
 use mancala::wire::proto::session_service_server::SessionService;
 use mancala::wire::proto::{self, RecordFormat};
-use mancala::wire::{RulesHandlers, SessionHandlers};
+use mancala::wire::{RulesHandlers, SessionHandlers, StreamSettings};
 use rusqlite::Connection;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -51,7 +51,12 @@ impl App {
         let clock = Arc::new(Stopped(AtomicI64::new(START)));
         let compute = Compute::new(1);
         let sessions = Sessions::new(store.clone(), clock.clone(), 16);
-        App { api: SessionHandlers::new(sessions, compute.clone()), rules: RulesHandlers::new(compute), store, clock }
+        App {
+            api: SessionHandlers::new(sessions, compute.clone(), StreamSettings::new(tokio::sync::watch::channel(false).1)),
+            rules: RulesHandlers::new(compute),
+            store,
+            clock,
+        }
     }
 
     /// Another server over the same file.
@@ -318,13 +323,14 @@ async fn a_history_that_was_changed_in_the_file_is_refused() {
 }
 
 /// What a file of the first version of the schema holds: the session of [`played`], and its table of events without hashes.
-const FIRST_SCHEMA: &str = include_str!("vectors/store_version_1.sql");
+const FIRST_SCHEMA: [&str; 2] =
+    [include_str!("vectors/store_version_1.sql"), include_str!("vectors/store_version_1_session.sql")];
 
 #[tokio::test]
 async fn a_file_from_before_there_were_hashes_is_read_and_played_on() {
     let folder = TempDir::new().expect("a folder");
     let hand = Connection::open(file(&folder)).expect("a file");
-    hand.execute_batch(FIRST_SCHEMA).expect("a store of version 1");
+    FIRST_SCHEMA.iter().for_each(|part| hand.execute_batch(part).expect("a store of version 1"));
     drop(hand);
     let app = App::open(&file(&folder));
     let old = app.events("game-1", 0).await.expect("events");

@@ -11,7 +11,7 @@ use crate::store::{Health, Store};
 use crate::telemetry;
 use crate::wire::access::Access;
 use crate::wire::proto::FILE_DESCRIPTOR_SET;
-use crate::wire::{self, RulesHandlers, SessionHandlers};
+use crate::wire::{self, RulesHandlers, SessionHandlers, StreamSettings};
 use std::io::{self, ErrorKind, Write};
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -63,6 +63,7 @@ async fn serve(config: &Config) -> Result<(), Failure> {
         tokio::spawn(sessions.clone().keep_swept(retention, every))
     });
     let timekeeper = tokio::spawn(sessions.clone().keep_time(TIME_KEPT_EVERY));
+    let (stopping, stop_streams) = watch::channel(false);
     let compute = Compute::new(config.server.worker_threads());
     let access = match config.auth.mode {
         AuthMode::Open => Access::open(),
@@ -70,7 +71,7 @@ async fn serve(config: &Config) -> Result<(), Failure> {
     };
     let api = Api::new(FILE_DESCRIPTOR_SET, access)
         .with(wire::rules_service(RulesHandlers::new(compute.clone())))
-        .with(wire::session_service(SessionHandlers::new(sessions, compute)));
+        .with(wire::session_service(SessionHandlers::new(sessions, compute, StreamSettings::new(stop_streams))));
 
     let (ready, readiness) = watch::channel(true);
     let (broken, breaks) = oneshot::channel();
@@ -81,8 +82,6 @@ async fn serve(config: &Config) -> Result<(), Failure> {
             Ok(()) = breaks => tracing::error!("the store is broken; stopping"),
         }
     };
-
-    let (stopping, _) = watch::channel(false);
 
     announce(address, config);
     let served = server::serve(listener, api, settings, readiness, stopping, stop).await;

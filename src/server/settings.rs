@@ -73,7 +73,7 @@ impl Default for ConnectionSettings {
             keepalive_timeout: Duration::from_secs(10),
             connection_age: Duration::from_secs(30 * 60),
             connection_grace: Duration::from_secs(30),
-            stall_timeout: Duration::from_secs(60),
+            stall_timeout: Duration::from_secs(30),
         }
     }
 }

@@ -3,7 +3,8 @@
 //! A peer of HTTP/2 can ask for an answer and grant no window for it, for ever. Whether a stream waits for its peer or for us
 //! is known here alone: hyper takes a frame from an answer's body and asks for the next when the peer has granted room for the
 //! one before. So the body notes what it gave, and the task of the stream, which polls it, looks at that: when the body gave data
-//! and was not asked since, it is the peer that is waited for.
+//! and was not asked since, it is the peer that is waited for. So it is when the body, which had nothing at first, has woken the task
+//! and was not asked all the same.
 
 use crate::server::counts::{Counts, Present};
 use crate::server::overdue::Overdue;
@@ -56,6 +57,7 @@ impl<F: Future<Output = ()> + Send + 'static> Executor<F> for Streams {
 async fn attend(stream: impl Future<Output = ()>, patience: Duration, counts: Arc<Counts>) {
     let _present = Present::new(&counts, |counts| &counts.streams);
     let mut stream = pin!(stream);
+    let mut begun = false;
     let mut given: Option<Instant> = None;
     let mut overdue = Overdue::default();
     let stalled = std::future::poll_fn(|context| {
@@ -63,9 +65,13 @@ async fn attend(stream: impl Future<Output = ()>, patience: Duration, counts: Ar
         if stream.as_mut().poll(context).is_ready() {
             return Poll::Ready(false);
         }
-        match GAVE.take() {
+        let gave = GAVE.take();
+        begun |= gave.is_some();
+        match gave {
             Some(Gave::Data) => given = Some(Instant::now()),
             Some(Gave::Nothing) => given = None,
+            None if begun => given = given.or_else(|| Some(Instant::now())),
+            // The answer has no body yet.
             None => {}
         }
         match given {

@@ -108,6 +108,7 @@ impl Sessions {
         let outcome = tokio::spawn(async move { store.create(create).await });
         match join(outcome.await)?? {
             Created::Done => {
+                self.watched.came_to(session.id(), session.version());
                 if only_made {
                     *slot = Some(Live::new(session.clone(), request.as_ref()));
                 }

@@ -37,7 +37,12 @@ impl Sessions {
         let store = self.store.clone();
         let outcome = tokio::spawn(async move { store.create_all(batch).await });
         match join(outcome.await)?? {
-            CreatedAll::Done => Ok(MadeAll { sessions, replayed: false }),
+            CreatedAll::Done => {
+                for session in &sessions {
+                    self.watched.came_to(session.id(), session.version());
+                }
+                Ok(MadeAll { sessions, replayed: false })
+            }
             CreatedAll::IdsTaken(places) => {
                 let taken = places.into_iter().map(|place| (place, ids[place].clone()));
                 Err(ServiceError::IdsTaken(taken.collect()))

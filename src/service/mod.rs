@@ -18,8 +18,10 @@ mod request;
 mod retention;
 mod secret;
 mod timekeeper;
+mod watch;
+mod watched;
 
-pub use crate::store::{Filter, Place, Span};
+pub use crate::store::{Cursor, Filter, Place, Span};
 pub use clock::{Clock, SystemClock};
 pub use commands::{Applied, Delete, Target};
 pub use compute::{Cancel, Compute};
@@ -31,11 +33,13 @@ pub use records::{Import, record_of};
 pub use request::RequestId;
 pub use retention::{Retention, Swept};
 pub use secret::{Secret, Token, is_operator_name, read_join_code};
+pub use watch::{Feed, FeedPage, SessionChange, Watch};
 
 use crate::session::Micros;
 use crate::store::Store;
 use live::Slots;
 use std::sync::Arc;
+use watched::WatchedSessions;
 
 /// All sessions of a store. Cheap to clone.
 #[derive(Clone)]
@@ -43,13 +47,14 @@ pub struct Sessions {
     store: Arc<dyn Store>,
     clock: Arc<dyn Clock>,
     slots: Arc<Slots>,
+    watched: Arc<WatchedSessions>,
 }
 
 impl Sessions {
     /// Sessions that are kept in a store. At most `cached` of them are held in memory between calls.
     #[must_use]
     pub fn new(store: Arc<dyn Store>, clock: Arc<dyn Clock>, cached: usize) -> Sessions {
-        Sessions { store, clock, slots: Arc::new(Slots::new(cached)) }
+        Sessions { store, clock, slots: Arc::new(Slots::new(cached)), watched: Arc::new(WatchedSessions::new()) }
     }
 
     /// The server's time.

@@ -25,6 +25,20 @@ pub struct EventRecord {
     pub steps: Vec<Step>,
 }
 
+impl EventRecord {
+    fn new(stored: StoredEvent, event: Event, hash: EventHash) -> EventRecord {
+        let request_id = stored.request.map(|request| request.id);
+        EventRecord { version: stored.seq, time: stored.time, request_id, event, hash, steps: Vec::new() }
+    }
+
+    /// Of an event that was stored with its hash.
+    pub(super) fn of(session_id: &str, stored: StoredEvent) -> Result<EventRecord, ServiceError> {
+        let hash = stored.hash.ok_or_else(|| ServiceError::damaged(session_id, format!("event {} has no hash", stored.seq)))?;
+        let event = read_event(session_id, &stored)?;
+        Ok(EventRecord::new(stored, event, hash))
+    }
+}
+
 /// Some events of a session.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Events {
@@ -80,6 +94,17 @@ impl Sessions {
                 Err(error) => return Err(error),
             }
         }
+        self.stored_events(session_id, after, limit, want_steps).await
+    }
+
+    /// Events after a version as they are stored, at most `limit`, whether or not time is out.
+    pub(super) async fn stored_events(
+        &self,
+        session_id: &str,
+        after: u32,
+        limit: usize,
+        want_steps: bool,
+    ) -> Result<Events, ServiceError> {
         let (stored, hashes) = self.chained(session_id, after, limit).await?;
         let version = self.head(session_id).await?.version;
         if after > version {
@@ -93,8 +118,7 @@ impl Sessions {
             if want_steps {
                 replay = Some(step(session_id, replay, &event, stored.time, &mut steps)?);
             }
-            let request_id = stored.request.map(|request| request.id);
-            events.push(EventRecord { version: stored.seq, time: stored.time, request_id, event, hash, steps });
+            events.push(EventRecord { steps, ..EventRecord::new(stored, event, hash) });
         }
         Ok(Events { events, version })
     }
@@ -125,6 +149,14 @@ impl Sessions {
             hashes.push(head);
         }
         Ok((stored, hashes))
+    }
+
+    /// A session's version as it is stored.
+    ///
+    /// # Errors
+    /// [`ServiceError::NotFound`], or the store's.
+    pub async fn version(&self, session_id: &str) -> Result<u32, ServiceError> {
+        Ok(self.head(session_id).await?.version)
     }
 
     async fn head(&self, session_id: &str) -> Result<Head, ServiceError> {
@@ -166,7 +198,7 @@ impl Page {
     }
 }
 
-fn shown(mut head: Head) -> Result<Shown, ServiceError> {
+pub(super) fn shown(mut head: Head) -> Result<Shown, ServiceError> {
     head.labels.remove(PUBLIC);
     let view = View::from_json(&head.summary).map_err(|why| ServiceError::damaged(&head.session_id, why))?;
     let position = view.read_position(&head.game).map_err(|why| ServiceError::damaged(&head.session_id, why))?;

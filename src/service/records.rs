@@ -79,7 +79,10 @@ impl Sessions {
         // In a task of its own: a caller that goes away must not leave a half-done call behind.
         let store = self.store.clone();
         match join(tokio::spawn(async move { store.import(import).await }).await)?? {
-            Created::Done => Ok(Made { session, replayed: false }),
+            Created::Done => {
+                self.watched.came_to(session.id(), session.version());
+                Ok(Made { session, replayed: false })
+            }
             Created::IdTaken => Err(ServiceError::IdTaken { session_id: session.id().to_owned() }),
             Created::Repeated(creation) => self.made_before(creation, request, Some(version)).await,
         }

@@ -1,6 +1,7 @@
 //! The embedded store: one SQLite file, written by one thread and read by a few connections.
 
 mod batches;
+mod changes;
 mod condition;
 mod errors;
 mod expiry;
@@ -20,8 +21,8 @@ mod writes;
 pub use open_error::OpenError;
 
 use super::{
-    Append, Appended, Create, CreateAll, Created, CreatedAll, Creation, Delete, Deleted, Expirable, Head, HeadPage, Health,
-    IdleQuery, Import, Micros, Place, Query, State, Store, StoreError, StoredEvent,
+    Append, Appended, Changes, Create, CreateAll, Created, CreatedAll, Creation, Cursor, Delete, Deleted, Expirable, Head,
+    HeadPage, Health, IdleQuery, Import, Micros, Place, Query, State, Store, StoreError, StoredEvent,
 };
 use async_trait::async_trait;
 use condition::Condition;
@@ -145,6 +146,14 @@ impl Store for SqliteStore {
 
     async fn overdue(&self, before: Micros, after: Option<Place>, limit: usize) -> Result<Vec<(String, Micros)>, StoreError> {
         self.readers.read(move |connection| expiry::overdue(connection, before, after.clone(), limit)).await
+    }
+
+    async fn latest_change(&self) -> Result<Cursor, StoreError> {
+        self.readers.read(changes::end).await
+    }
+
+    async fn changes(&self, after: Cursor, limit: usize) -> Result<Option<Changes>, StoreError> {
+        self.readers.read(move |connection| changes::changes(connection, &after, limit)).await
     }
 
     fn health(&self) -> watch::Receiver<Health> {
