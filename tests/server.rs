@@ -99,8 +99,13 @@ struct Running {
 }
 
 async fn start(change: impl FnOnce(&mut Settings)) -> Running {
-    let mut settings =
-        Settings { request_timeout: PATIENCE, drain_delay: Duration::ZERO, drain_timeout: PATIENCE, max_streams: 128 };
+    let mut settings = Settings {
+        request_timeout: PATIENCE,
+        longest_timeout: PATIENCE,
+        drain_delay: Duration::ZERO,
+        drain_timeout: PATIENCE,
+        max_streams: 128,
+    };
     change(&mut settings);
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
     let address = listener.local_addr().expect("an address");

@@ -5,8 +5,8 @@
 
 use crate::config::auth::operators;
 use crate::config::{
-    AuthConfig, AuthMode, Config, ConfigErrors, Fault, LogConfig, LogFormat, RetentionConfig, ServerConfig, Sources, StoreConfig,
-    duration,
+    AuthConfig, AuthMode, Config, ConfigErrors, Fault, LimitsConfig, LogConfig, LogFormat, MetricsConfig, RetentionConfig,
+    ServerConfig, Sources, StoreConfig, duration,
 };
 use config::{File, FileFormat, Map, Source, Value, ValueKind};
 use std::collections::BTreeMap;
@@ -42,7 +42,9 @@ pub fn load(sources: &Sources) -> Result<Config, ConfigErrors> {
         server: server(&mut given, defaults.server, auth.mode),
         store: StoreConfig { path: given.take("store.path", defaults.store.path, "the path of a file", data_file) },
         auth,
+        limits: LimitsConfig::take(&mut given, defaults.limits),
         retention: retention(&mut given, defaults.retention),
+        metrics: MetricsConfig::take(&mut given, defaults.metrics),
         log: LogConfig {
             filter: given.take("log.filter", defaults.log.filter, "levels such as \"info\" or \"warn,mancala=debug\"", filter),
             format: given.take("log.format", defaults.log.format, "\"human\" or \"json\"", format),
@@ -79,6 +81,12 @@ fn server(given: &mut Given, defaults: ServerConfig, mode: AuthMode) -> ServerCo
             &format!("{time}, more than 0"),
             |text| up_to_longest(text).filter(|time| !time.is_zero()),
         ),
+        longest_timeout: given.take(
+            "server.longest_timeout",
+            defaults.longest_timeout,
+            &format!("{time}, more than 0"),
+            |text| up_to_longest(text).filter(|time| !time.is_zero()),
+        ),
         drain_delay: given.take("server.drain_delay", defaults.drain_delay, time, up_to_longest),
         drain_timeout: given.take("server.drain_timeout", defaults.drain_timeout, time, up_to_longest),
         max_streams: given.take("server.max_streams", defaults.max_streams, "a number from 1 to 10000", |text| {
@@ -86,6 +94,9 @@ fn server(given: &mut Given, defaults: ServerConfig, mode: AuthMode) -> ServerCo
         }),
         allow_open: given.take("server.allow_open", defaults.allow_open, "true or false", |text| text.parse().ok()),
     };
+    if server.request_timeout > server.longest_timeout {
+        given.fault("server.longest_timeout", "shorter than server.request_timeout, which calls have without asking for it");
+    }
     if mode == AuthMode::Open && !server.allow_open && !is_loopback(server.listen) {
         let problem = format!(
             "{} can be reached from other machines, and whoever reaches it may do anything: \
@@ -144,7 +155,7 @@ fn format(text: &str) -> Option<LogFormat> {
 
 /// What the sources give, by key, a later source over an earlier one; and what is wrong with it.
 #[derive(Default)]
-struct Given {
+pub(super) struct Given {
     values: BTreeMap<String, Value>,
     /// Where the values that were taken came from.
     origins: BTreeMap<&'static str, String>,
@@ -202,14 +213,14 @@ impl Given {
     }
 
     /// Takes a setting out as it was given.
-    fn take_value(&mut self, key: &'static str) -> Option<Value> {
+    pub(super) fn take_value(&mut self, key: &'static str) -> Option<Value> {
         let value = self.values.remove(key)?;
         self.origins.extend(value.origin().map(|origin| (key, origin.to_owned())));
         Some(value)
     }
 
     /// Takes a setting out: its default if no source gives it, and, with a fault noted, if what is given is not `expected`.
-    fn take<T>(&mut self, key: &'static str, default: T, expected: &str, parse: impl Fn(&str) -> Option<T>) -> T {
+    pub(super) fn take<T>(&mut self, key: &'static str, default: T, expected: &str, parse: impl Fn(&str) -> Option<T>) -> T {
         let Some(value) = self.take_value(key) else { return default };
         let text = value.clone().into_string();
         text.ok().and_then(|text| parse(&text)).unwrap_or_else(|| {
@@ -218,7 +229,7 @@ impl Given {
         })
     }
 
-    fn fault(&mut self, key: &'static str, problem: impl Into<String>) {
+    pub(super) fn fault(&mut self, key: &'static str, problem: impl Into<String>) {
         let origin = self.origins.get(key).cloned();
         self.faults.push(Fault { key: Some(key.to_owned()), origin, problem: problem.into() });
     }

@@ -3,11 +3,15 @@
 mod auth;
 pub(crate) mod duration;
 mod fault;
+mod limits;
 mod load;
+mod metrics;
 mod sources;
 
 pub use auth::{AuthConfig, AuthMode, Operator};
 pub use fault::{ConfigErrors, Fault};
+pub use limits::LimitsConfig;
+pub use metrics::MetricsConfig;
 pub use sources::Sources;
 
 use crate::server::Settings;
@@ -28,8 +32,12 @@ pub struct Config {
     pub store: StoreConfig,
     /// Who may do what.
     pub auth: AuthConfig,
+    /// What callers may ask for.
+    pub limits: LimitsConfig,
     /// How long sessions are kept.
     pub retention: RetentionConfig,
+    /// Where it is measured.
+    pub metrics: MetricsConfig,
     /// What is logged.
     pub log: LogConfig,
 }
@@ -41,8 +49,10 @@ pub struct ServerConfig {
     pub listen: SocketAddr,
     /// Threads that answer calls; 0: see [`ServerConfig::worker_threads`].
     pub threads: usize,
-    /// A call that hasn't answered by then fails.
+    /// A call that hasn't answered by then fails, unless its caller gives it another time.
     pub request_timeout: Duration,
+    /// The longest time that a caller may give.
+    pub longest_timeout: Duration,
     /// On a stop, time between reporting NOT_SERVING and refusing connections.
     pub drain_delay: Duration,
     /// On a stop, time that calls in flight have after that.
@@ -100,7 +110,8 @@ impl Config {
             server: ServerConfig {
                 listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 50051)),
                 threads: 0,
-                request_timeout: Duration::from_secs(30),
+                request_timeout: Duration::from_secs(5),
+                longest_timeout: Duration::from_secs(30),
                 drain_delay: Duration::ZERO,
                 drain_timeout: Duration::from_secs(8),
                 max_streams: 128,
@@ -108,6 +119,7 @@ impl Config {
             },
             store: StoreConfig { path },
             auth: AuthConfig { mode: AuthMode::Open, operators: Vec::new() },
+            limits: LimitsConfig::default(),
             retention: RetentionConfig {
                 finished: Duration::ZERO,
                 aborted: Duration::ZERO,
@@ -115,6 +127,7 @@ impl Config {
                 notice: Duration::from_secs(24 * 3600),
                 sweep_every: Duration::from_secs(60),
             },
+            metrics: MetricsConfig { listen: None },
             log: LogConfig { filter: "info".to_owned(), format: LogFormat::Human },
         }
     }
@@ -131,6 +144,7 @@ impl ServerConfig {
     pub fn settings(&self) -> Settings {
         Settings {
             request_timeout: self.request_timeout,
+            longest_timeout: self.longest_timeout,
             drain_delay: self.drain_delay,
             drain_timeout: self.drain_timeout,
             max_streams: self.max_streams,
@@ -168,11 +182,21 @@ impl LogFormat {
 
 impl fmt::Display for Config {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let ServerConfig { listen, threads, request_timeout, drain_delay, drain_timeout, max_streams, allow_open } = &self.server;
+        let ServerConfig {
+            listen,
+            threads,
+            request_timeout,
+            longest_timeout,
+            drain_delay,
+            drain_timeout,
+            max_streams,
+            allow_open,
+        } = &self.server;
         writeln!(f, "[server]")?;
         writeln!(f, "listen = \"{listen}\"")?;
         writeln!(f, "threads = {threads}")?;
         writeln!(f, "request_timeout = \"{}\"", duration::format(*request_timeout))?;
+        writeln!(f, "longest_timeout = \"{}\"", duration::format(*longest_timeout))?;
         writeln!(f, "drain_delay = \"{}\"", duration::format(*drain_delay))?;
         writeln!(f, "drain_timeout = \"{}\"", duration::format(*drain_timeout))?;
         writeln!(f, "max_streams = {max_streams}")?;
@@ -183,6 +207,7 @@ impl fmt::Display for Config {
         writeln!(f, "path = {}", quoted(&path.to_string_lossy()))?;
 
         write!(f, "\n[auth]\n{}", self.auth)?;
+        write!(f, "\n[limits]\n{}", self.limits)?;
         let RetentionConfig { finished, aborted, abandoned, notice, sweep_every } = &self.retention;
         writeln!(f, "\n[retention]")?;
         writeln!(f, "finished = \"{}\"", duration::format(*finished))?;
@@ -191,6 +216,7 @@ impl fmt::Display for Config {
         writeln!(f, "notice = \"{}\"", duration::format(*notice))?;
         writeln!(f, "sweep_every = \"{}\"", duration::format(*sweep_every))?;
 
+        write!(f, "\n[metrics]\n{}", self.metrics)?;
         let LogConfig { filter, format } = &self.log;
         writeln!(f, "\n[log]")?;
         writeln!(f, "filter = {}", quoted(filter))?;

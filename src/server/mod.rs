@@ -4,18 +4,30 @@ mod api;
 mod gate;
 mod guard;
 mod health;
+mod layers;
 mod log;
+mod measure;
+mod metrics;
+mod monitor;
+mod observe;
+mod peer;
+pub mod process;
+mod rates;
 mod reflection;
+mod room;
 pub mod signal;
 mod socket;
 
 pub use api::Api;
+pub use layers::Limits;
+pub use measure::CallMetrics;
+pub use metrics::Metrics;
+pub use monitor::monitor;
+pub use rates::{Rate, Rates};
 
-use crate::server::gate::GateLayer;
-use crate::server::guard::GuardLayer;
 use crate::server::health::{Health, Serving};
-use crate::server::log::LogLayer;
 use crate::server::socket::Socket;
+use crate::wire::deadline::TimeLimits;
 use std::convert::Infallible;
 use std::io;
 use std::time::Duration;
@@ -37,8 +49,10 @@ const ACCEPT_BACK_OFF: Duration = Duration::from_millis(50);
 /// How a server behaves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Settings {
-    /// A call that hasn't answered by then fails with DEADLINE_EXCEEDED. A caller's own deadline is kept too.
+    /// A call that hasn't answered by then fails with DEADLINE_EXCEEDED, unless its caller gives it another time.
     pub request_timeout: Duration,
+    /// The longest time that a caller may give.
+    pub longest_timeout: Duration,
     /// Time between reporting NOT_SERVING and refusing connections, for balancers to take notice.
     pub drain_delay: Duration,
     /// Time that calls in flight have to finish once connections are refused.
@@ -84,6 +98,7 @@ pub async fn serve(
     serving.send_replace(Serving::when(*ready.borrow()));
     let routes = reflection::add(api.routes, &api.names, api.descriptors)?.add_service(health);
 
+    let times = TimeLimits { unless_given: settings.request_timeout, longest: settings.longest_timeout };
     let mut stopping = serving.subscribe();
     let stop = drain(serving, ready, shutdown, settings.drain_delay);
     let serve = Server::builder()
@@ -91,9 +106,7 @@ pub async fn serve(
         .http2_keepalive_timeout(Some(KEEPALIVE_TIMEOUT))
         .http2_max_header_list_size(Some(MAX_HEADER_LIST))
         .max_concurrent_streams(settings.max_streams)
-        .layer(LogLayer)
-        .layer(GuardLayer::new(settings.request_timeout))
-        .layer(GateLayer::new(api.access))
+        .layer(layers::layers(api.access, times, api.limits, api.metrics))
         .add_routes(routes)
         .serve_with_incoming_shutdown(incoming(listener), stop);
 

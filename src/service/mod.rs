@@ -7,10 +7,12 @@
 mod clock;
 mod commands;
 mod compute;
+mod counts;
 mod create;
 mod create_all;
 mod error;
 mod live;
+mod quota;
 mod reads;
 mod records;
 mod rematch;
@@ -18,11 +20,13 @@ mod request;
 mod retention;
 mod secret;
 mod timekeeper;
+mod under_way;
 
-pub use crate::store::{Filter, Place, Span};
+pub use crate::store::{Census, Filter, Place, Span};
 pub use clock::{Clock, SystemClock};
 pub use commands::{Applied, Delete, Target};
 pub use compute::{Cancel, Compute};
+pub use counts::{Count, Counts};
 pub use create::{Made, NewSession};
 pub use create_all::MadeAll;
 pub use error::ServiceError;
@@ -35,7 +39,9 @@ pub use secret::{Secret, Token, is_operator_name, read_join_code};
 use crate::session::Micros;
 use crate::store::Store;
 use live::Slots;
+use quota::Quota;
 use std::sync::Arc;
+use under_way::UnderWay;
 
 /// All sessions of a store. Cheap to clone.
 #[derive(Clone)]
@@ -43,13 +49,44 @@ pub struct Sessions {
     store: Arc<dyn Store>,
     clock: Arc<dyn Clock>,
     slots: Arc<Slots>,
+    counts: Arc<Counts>,
+    quota: Arc<Quota>,
+    under_way: UnderWay,
 }
 
 impl Sessions {
     /// Sessions that are kept in a store. At most `cached` of them are held in memory between calls.
     #[must_use]
     pub fn new(store: Arc<dyn Store>, clock: Arc<dyn Clock>, cached: usize) -> Sessions {
-        Sessions { store, clock, slots: Arc::new(Slots::new(cached)) }
+        let slots = Arc::new(Slots::new(cached));
+        let (counts, quota, under_way) = (Arc::default(), Arc::new(Quota::new(0)), UnderWay::new(0));
+        Sessions { store, clock, slots, counts, quota, under_way }
+    }
+
+    /// The same, limited: to so many changes under way at once, and so many sessions being played of each operator. 0: any number.
+    #[must_use]
+    pub fn limited(self, changes: usize, open_sessions: usize) -> Sessions {
+        Sessions { quota: Arc::new(Quota::new(open_sessions)), under_way: UnderWay::new(changes), ..self }
+    }
+
+    /// What is counted of them.
+    #[must_use]
+    pub fn counts(&self) -> &Counts {
+        &self.counts
+    }
+
+    /// How many have a place in memory.
+    #[must_use]
+    pub fn cached(&self) -> usize {
+        self.slots.len()
+    }
+
+    /// How many there are in each state. It reads an entry of each session.
+    ///
+    /// # Errors
+    /// The store's.
+    pub async fn census(&self) -> Result<Census, ServiceError> {
+        Ok(self.store.census().await?)
     }
 
     /// The server's time.

@@ -1,6 +1,6 @@
 //! Reading sessions: as they were, event by event, and in lists.
 
-use super::create::PUBLIC;
+use super::create::{CREATOR, PUBLIC};
 use super::live::{check_link, read_event};
 use super::{ServiceError, Sessions};
 use crate::game::Position;
@@ -144,6 +144,10 @@ impl Sessions {
     /// The store's.
     pub async fn list(&self, page: Page) -> Result<Listed, ServiceError> {
         let Page { filter, after, limit } = page;
+        // Who has made a session is nobody else's business.
+        if filter.labels.contains_key(CREATOR) {
+            return Ok(Listed { sessions: Vec::new(), next: None });
+        }
         let HeadPage { heads, next } = self.store.list(Query { filter, after, limit }).await?;
         Ok(Listed { sessions: heads.into_iter().map(shown).collect::<Result<_, _>>()?, next })
     }
@@ -167,7 +171,7 @@ impl Page {
 }
 
 fn shown(mut head: Head) -> Result<Shown, ServiceError> {
-    head.labels.remove(PUBLIC);
+    head.labels.retain(|name, _| name != PUBLIC && name != CREATOR);
     let view = View::from_json(&head.summary).map_err(|why| ServiceError::damaged(&head.session_id, why))?;
     let position = view.read_position(&head.game).map_err(|why| ServiceError::damaged(&head.session_id, why))?;
     Ok((head, view, position))

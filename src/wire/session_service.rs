@@ -46,7 +46,8 @@ impl SessionService for SessionHandlers {
         &self,
         request: Request<proto::CreateSessionRequest>,
     ) -> Result<Response<proto::CreateSessionResponse>, Status> {
-        let (new, issued) = new_session(request.into_inner())?;
+        let caller = Caller::of(&request);
+        let (new, issued) = new_session(&caller, request.into_inner())?;
         let made = self.sessions.create(new).await?;
         note(made.session.id());
         let session = Some(session_out(&made.session));
@@ -84,7 +85,7 @@ impl SessionService for SessionHandlers {
         request: Request<proto::ListSessionsRequest>,
     ) -> Result<Response<proto::ListSessionsResponse>, Status> {
         let caller = Caller::of(&request);
-        let Some(page) = page(request.into_inner(), caller != Caller::Trusted)? else {
+        let Some(page) = page(request.into_inner(), !caller.is_trusted())? else {
             let server_time = self.time();
             return Ok(Response::new(proto::ListSessionsResponse { server_time, ..Default::default() }));
         };
@@ -303,7 +304,8 @@ impl SessionService for SessionHandlers {
         &self,
         request: Request<proto::BatchCreateSessionsRequest>,
     ) -> Result<Response<proto::BatchCreateSessionsResponse>, Status> {
-        session_batch::create(&self.sessions, request.into_inner()).await.map(Response::new)
+        let caller = Caller::of(&request);
+        session_batch::create(&self.sessions, &caller, request.into_inner()).await.map(Response::new)
     }
 
     async fn export_record(
@@ -317,7 +319,8 @@ impl SessionService for SessionHandlers {
         &self,
         request: Request<proto::ImportRecordRequest>,
     ) -> Result<Response<proto::ImportRecordResponse>, Status> {
-        records::import(self, request.into_inner()).await.map(Response::new)
+        let caller = Caller::of(&request);
+        records::import(self, &caller, request.into_inner()).await.map(Response::new)
     }
 }
 

@@ -20,8 +20,8 @@ mod writes;
 pub use open_error::OpenError;
 
 use super::{
-    Append, Appended, Create, CreateAll, Created, CreatedAll, Creation, Delete, Deleted, Expirable, Head, HeadPage, Health,
-    IdleQuery, Import, Micros, Place, Query, State, Store, StoreError, StoredEvent,
+    Append, Appended, Census, Create, CreateAll, Created, CreatedAll, Creation, Delete, Deleted, Expirable, Filter, Head,
+    HeadPage, Health, IdleQuery, Import, Micros, Place, Query, State, Store, StoreError, StoreMetrics, StoredEvent,
 };
 use async_trait::async_trait;
 use condition::Condition;
@@ -63,6 +63,7 @@ pub struct SqliteStore {
     readers: Pool,
     writer: Queue,
     condition: Arc<Condition>,
+    metrics: StoreMetrics,
 }
 
 impl SqliteStore {
@@ -73,16 +74,28 @@ impl SqliteStore {
     pub fn open(path: &Path, options: Options) -> Result<SqliteStore, OpenError> {
         let opened = open::open(path, &options)?;
         let condition = Arc::new(Condition::writable());
+        let metrics = StoreMetrics::default();
         let readers = Pool::new(opened.readers, condition.clone());
         let writer = Queue::start(condition.clone(), |inbox| Writer {
             connection: opened.writer,
             inbox,
             condition: condition.clone(),
             retry_every: options.retry_every,
+            metrics: metrics.clone(),
             lock: opened.lock,
         })
         .map_err(|error| OpenError::io(path, error))?;
-        Ok(SqliteStore { readers, writer, condition })
+        Ok(SqliteStore { readers, writer, condition, metrics })
+    }
+
+    /// What is measured of its writes.
+    pub fn metrics(&self) -> &StoreMetrics {
+        &self.metrics
+    }
+
+    /// Writes that are queued or under way.
+    pub fn queued(&self) -> usize {
+        self.writer.queued()
     }
 }
 
@@ -145,6 +158,14 @@ impl Store for SqliteStore {
 
     async fn overdue(&self, before: Micros, after: Option<Place>, limit: usize) -> Result<Vec<(String, Micros)>, StoreError> {
         self.readers.read(move |connection| expiry::overdue(connection, before, after.clone(), limit)).await
+    }
+
+    async fn count(&self, filter: Filter, most: usize) -> Result<usize, StoreError> {
+        self.readers.read(move |connection| lists::count_up_to(connection, filter, most)).await
+    }
+
+    async fn census(&self) -> Result<Census, StoreError> {
+        self.readers.read(lists::census).await
     }
 
     fn health(&self) -> watch::Receiver<Health> {

@@ -47,6 +47,11 @@ impl Queue {
         outcome.await.unwrap_or_else(|_| Err(closed()))
     }
 
+    /// Jobs that are queued or under way.
+    pub fn queued(&self) -> usize {
+        QUEUE - self.room.available_permits()
+    }
+
     /// Finishes what is queued, then waits for the file to be closed and unlocked.
     pub async fn close(&self) {
         self.tell_to_close();
@@ -91,6 +96,7 @@ impl Drop for BreakOnPanic {
 mod tests {
     use super::super::lock::Lock;
     use super::*;
+    use crate::store::StoreMetrics;
     use std::time::Duration;
     use tempfile::TempDir;
 
@@ -106,6 +112,7 @@ mod tests {
             inbox,
             condition: condition.clone(),
             retry_every,
+            metrics: StoreMetrics::default(),
             lock,
         });
         (queue.expect("a thread"), condition)
