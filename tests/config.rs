@@ -107,6 +107,10 @@ fn every_setting_is_read_from_the_environment_as_from_a_file() {
     other.limits.open_sessions = 1_000_000_000;
     other.limits.trusted_proxies = ["10.0.0.0/8", "fd00::/8"].map(|network| network.parse().expect("a network")).to_vec();
     other.metrics.listen = Some("[::1]:9090".parse().expect("an address"));
+    // Only builds that can send traces may be told where.
+    other.telemetry.otlp_endpoint = cfg!(feature = "otel").then(|| "http://[::1]:4317".to_owned());
+    other.telemetry.sample_ratio = 0.25;
+    other.telemetry.service_name = "games".to_owned();
     other.retention.finished = Duration::from_secs(720 * 3600);
     other.retention.aborted = Duration::from_secs(90);
     other.retention.abandoned = Duration::from_secs(87_600 * 3600);
@@ -131,7 +135,7 @@ fn every_setting_is_read_from_the_environment_as_from_a_file() {
         }
     }
     environment.push(("MANCALA_STORE__PATH".into(), other.store.path.clone().into()));
-    assert_eq!(environment.len(), 30);
+    assert_eq!(environment.len(), 33);
     assert_eq!(Config::load(&Sources { environment, ..nothing() }), Ok(other));
 }
 
@@ -289,6 +293,24 @@ fn limits_that_are_none_are_faults() {
     }
     let config = with(["0", "1", "0", "1", "0", "0", "[\"192.0.2.1\"]"]).expect("a configuration");
     assert_eq!(config.limits.trusted_proxies, ["192.0.2.1/32".parse().expect("a network")]);
+}
+
+#[test]
+fn traces_go_where_they_can() {
+    let with = |lines: &str| Config::load(&given(&format!("[telemetry]\n{lines}")).sources);
+    for endpoint in ["127.0.0.1:4317", "ftp://host", "http://", "collector"] {
+        assert_eq!(faults(with(&format!("otlp_endpoint = '{endpoint}'\n"))).0, ["telemetry.otlp_endpoint"], "{endpoint}");
+    }
+    let (keys, _) = faults(with("sample_ratio = 1.5\nservice_name = ''\n"));
+    assert_eq!(keys, ["telemetry.sample_ratio", "telemetry.service_name"]);
+    let set = with("otlp_endpoint = 'http://collector:4317'\nsample_ratio = 1\n");
+    if cfg!(feature = "otel") {
+        assert_eq!(set.expect("a configuration").telemetry.otlp_endpoint.as_deref(), Some("http://collector:4317"));
+    } else {
+        let (keys, text) = faults(set);
+        assert_eq!(keys, ["telemetry.otlp_endpoint"]);
+        assert!(text.contains("--features otel"), "{text}");
+    }
 }
 
 #[test]

@@ -27,6 +27,8 @@ use tokio::task::JoinSet;
 const CACHED_SESSIONS: usize = 4_096;
 /// How often rounds that are lost by time are looked for. Whoever looks at such a session ends its round at once.
 const TIME_KEPT_EVERY: Duration = Duration::from_secs(1);
+/// Time that the last traces have to be sent once the server has stopped.
+const TELEMETRY_STOP: Duration = Duration::from_secs(1);
 /// Time that background work has to end once the server has stopped.
 const RUNTIME_STOP: Duration = Duration::from_millis(500);
 
@@ -38,13 +40,17 @@ pub struct Args {
 
 pub fn run(args: Args) -> Result<(), Failure> {
     let config = args.config.load()?;
-    telemetry::init(&config.log).map_err(Failure::run)?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(config.server.worker_threads())
         .enable_all()
         .build()
         .map_err(|error| Failure::run(format!("threads can't be started: {error}")))?;
+    let telemetry = {
+        let _in_runtime = runtime.enter();
+        telemetry::init(&config.log, &config.telemetry).map_err(Failure::run)?
+    };
     let served = runtime.block_on(serve(&config));
+    telemetry.finish(TELEMETRY_STOP);
     // Connections of peers that are still there end here.
     runtime.shutdown_timeout(RUNTIME_STOP);
     served

@@ -6,7 +6,7 @@
 use crate::config::auth::operators;
 use crate::config::{
     AuthConfig, AuthMode, Config, ConfigErrors, Fault, LimitsConfig, LogConfig, LogFormat, MetricsConfig, RetentionConfig,
-    ServerConfig, Sources, StoreConfig, duration,
+    ServerConfig, Sources, StoreConfig, TelemetryConfig, duration,
 };
 use config::{File, FileFormat, Map, Source, Value, ValueKind};
 use std::collections::BTreeMap;
@@ -45,6 +45,7 @@ pub fn load(sources: &Sources) -> Result<Config, ConfigErrors> {
         limits: LimitsConfig::take(&mut given, defaults.limits),
         retention: retention(&mut given, defaults.retention),
         metrics: MetricsConfig::take(&mut given, defaults.metrics),
+        telemetry: TelemetryConfig::take(&mut given, defaults.telemetry),
         log: LogConfig {
             filter: given.take("log.filter", defaults.log.filter, "levels such as \"info\" or \"warn,mancala=debug\"", filter),
             format: given.take("log.format", defaults.log.format, "\"human\" or \"json\"", format),

@@ -7,12 +7,14 @@ mod limits;
 mod load;
 mod metrics;
 mod sources;
+mod telemetry;
 
 pub use auth::{AuthConfig, AuthMode, Operator};
 pub use fault::{ConfigErrors, Fault};
 pub use limits::LimitsConfig;
 pub use metrics::MetricsConfig;
 pub use sources::Sources;
+pub use telemetry::TelemetryConfig;
 
 use crate::server::Settings;
 use crate::service::Retention;
@@ -38,6 +40,8 @@ pub struct Config {
     pub retention: RetentionConfig,
     /// Where it is measured.
     pub metrics: MetricsConfig,
+    /// Where traces go.
+    pub telemetry: TelemetryConfig,
     /// What is logged.
     pub log: LogConfig,
 }
@@ -128,6 +132,7 @@ impl Config {
                 sweep_every: Duration::from_secs(60),
             },
             metrics: MetricsConfig { listen: None },
+            telemetry: TelemetryConfig::default(),
             log: LogConfig { filter: "info".to_owned(), format: LogFormat::Human },
         }
     }
@@ -217,6 +222,7 @@ impl fmt::Display for Config {
         writeln!(f, "sweep_every = \"{}\"", duration::format(*sweep_every))?;
 
         write!(f, "\n[metrics]\n{}", self.metrics)?;
+        write!(f, "\n[telemetry]\n{}", self.telemetry)?;
         let LogConfig { filter, format } = &self.log;
         writeln!(f, "\n[log]")?;
         writeln!(f, "filter = {}", quoted(filter))?;

@@ -13,7 +13,13 @@ const METHOD_LENGTH: usize = 100;
 /// The gate adds the operator, and a handler the session by `Span::current().record("session_id", ...)`. The span has the level
 /// of the worst line that can be in it, so that no line is without its method; where even that is off, a call costs one comparison.
 pub fn span(path: &str) -> Span {
-    let span = tracing::warn_span!("call", method = field::Empty, operator = field::Empty, session_id = field::Empty);
+    let span = tracing::warn_span!(
+        "call",
+        method = field::Empty,
+        operator = field::Empty,
+        session_id = field::Empty,
+        otel.kind = field::Empty
+    );
     if !span.is_disabled() {
         span.record("method", path.get(1..path.len().min(METHOD_LENGTH)).unwrap_or_default());
     }
@@ -30,6 +36,12 @@ pub fn ended(span: &Span, code: Code, took: Duration) {
         Fault::Caller => tracing::info!(code = name, duration_ms, "call ended"),
         Fault::Server => tracing::warn!(code = name, duration_ms, "call ended"),
     }
+}
+
+/// Whether a code tells of a fault of the server's.
+#[cfg(feature = "otel")]
+pub fn is_fault_of_server(code: Code) -> bool {
+    matches!(whose(code), Fault::Server)
 }
 
 /// Whose fault it is that a call ended as it did.

@@ -17,6 +17,7 @@ mod reflection;
 mod room;
 pub mod signal;
 mod socket;
+mod trace;
 
 pub use api::Api;
 pub use layers::Limits;

@@ -3,6 +3,7 @@
 
 use super::log;
 use super::measure::CallMetrics;
+use super::trace;
 use crate::wire::reason::Reason;
 use crate::wire::refuse::{Refused, reason_in};
 use http::{HeaderMap, Request, Response, Uri};
@@ -47,6 +48,7 @@ where
 
     fn call(&mut self, request: Request<Body>) -> Self::Future {
         let call = Call::begin(request.uri().clone(), self.metrics.clone());
+        trace::begin(&call.span, &call.uri, request.headers());
         let answer = call.span.in_scope(|| self.inner.call(request));
         Observed { answer: answer.instrument(call.span.clone()), call: Some(call) }
     }
@@ -63,8 +65,9 @@ impl<F: Future<Output = Result<Response<Body>, Infallible>> + Unpin> Future for 
     type Output = F::Output;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<F::Output> {
-        let Poll::Ready(Ok(response)) = Pin::new(&mut self.answer).poll(context) else { return Poll::Pending };
+        let Poll::Ready(Ok(mut response)) = Pin::new(&mut self.answer).poll(context) else { return Poll::Pending };
         let Some(call) = self.call.take() else { return Poll::Ready(Ok(response)) };
+        trace::announce(&call.span, response.headers_mut());
         // A failure without an answer is told in the headers; otherwise the code follows the last message.
         Poll::Ready(Ok(if response.headers().contains_key(Status::GRPC_STATUS) {
             call.ended(response.headers());
@@ -169,6 +172,7 @@ impl Drop for Call {
     fn drop(&mut self) {
         let took = self.begun.elapsed();
         self.metrics.ended(self.uri.path(), self.code, took);
+        trace::end(&self.span, self.code);
         log::ended(&self.span, self.code, took);
     }
 }

@@ -8,6 +8,7 @@ use rusqlite::Connection;
 use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::thread::JoinHandle;
 use tokio::sync::{Semaphore, oneshot, watch};
+use tracing::Instrument;
 
 /// Jobs that may be queued or under way. A caller beyond them waits.
 pub(super) const QUEUE: usize = 4096;
@@ -36,6 +37,14 @@ impl Queue {
 
     /// Queues a write and waits until it is durable. `work` may be undone and called again.
     pub async fn write<T, W>(&self, work: W) -> Result<T, StoreError>
+    where
+        T: Send + 'static,
+        W: Fn(&Connection) -> Result<T, Failure> + Send + 'static,
+    {
+        self.write_now(work).instrument(tracing::debug_span!("store.write")).await
+    }
+
+    async fn write_now<T, W>(&self, work: W) -> Result<T, StoreError>
     where
         T: Send + 'static,
         W: Fn(&Connection) -> Result<T, Failure> + Send + 'static,
