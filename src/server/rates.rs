@@ -215,6 +215,15 @@ mod tests {
     }
 
     #[test]
+    fn a_million_callers_take_no_more_memory_than_one() {
+        let (buckets, _) = buckets(1, 2);
+        let through = (0..1_000_000).filter(|caller| buckets.take(caller).is_ok()).count();
+        assert!((BUCKETS..=2 * BUCKETS).contains(&through), "{through}");
+        let table = buckets.limiter.into_state_store().0;
+        assert_eq!(size_of_val(&*table), 1 << 20);
+    }
+
+    #[test]
     fn a_rate_of_zero_is_no_limit() {
         assert!(Buckets::new(Rate { per_second: 0, burst: 1 }, MonotonicClock).is_none());
     }
