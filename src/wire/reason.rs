@@ -115,8 +115,8 @@ reasons! {
     StoreFull = "STORE_FULL", ResourceExhausted, [], "The store has no room left, and nothing was changed. Once there is room it goes on by itself.";
     StoreUnavailable = "STORE_UNAVAILABLE", Unavailable, [], "The store can't be reached, and nothing was changed. Repeat the call.";
     StoreUnwritable = "STORE_UNWRITABLE", Unavailable, [], "The store can't be written, and nothing was changed. Once it can it goes on by itself.";
-    TimeNotOut = "TIME_NOT_OUT", FailedPrecondition, ["to_act", "deadline"], "The seat to act still has time, or its clock does not run.";
     TimeoutMalformed = "TIMEOUT_MALFORMED", InvalidArgument, [], "The metadata grpc-timeout is not one to eight digits and one of the units H, M, S, m, u and n.";
+    TimeNotOut = "TIME_NOT_OUT", FailedPrecondition, ["to_act", "deadline"], "The seat to act still has time, or its clock does not run.";
     TokenInvalid = "TOKEN_INVALID", Unauthenticated, [], "The token is not in force: it was rotated or revoked, its session was deleted, or it never was one. Get another.";
     TokenMalformed = "TOKEN_MALFORMED", Unauthenticated, [], "The metadata authorization is not 'Bearer ' and an operator's key or a seat's token as this server gave it.";
     TokenMissing = "TOKEN_MISSING", Unauthenticated, [], "The call needs a token. Send it as metadata: authorization: Bearer TOKEN.";
