@@ -164,18 +164,12 @@ impl Service<Request<Body>> for Collector {
     }
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_program_sends_its_spans_before_it_ends() {
-    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
-    let collector = listener.local_addr().expect("an address");
-    let (sender, mut received) = mpsc::unbounded_channel();
-    let incoming = TcpIncoming::from(listener);
-    tokio::spawn(Server::builder().add_service(Collector(sender)).serve_with_incoming(incoming));
-
+/// Runs the program for one call, stops it, which must go well, and gives its logs.
+async fn serve_one_call(collector: &str) -> String {
     let folder = tempfile::tempdir().expect("a folder");
     let mut command = Command::new(env!("CARGO_BIN_EXE_mancala"));
     command.args(["serve", "--listen", "127.0.0.1:0", "--store"]).arg(folder.path().join("games.db"));
-    command.env_clear().env("MANCALA_TELEMETRY__OTLP_ENDPOINT", format!("http://{collector}"));
+    command.env_clear().env("MANCALA_TELEMETRY__OTLP_ENDPOINT", collector);
     command.env("MANCALA_TELEMETRY__SERVICE_NAME", "games-of-the-test");
     let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the program starts");
     let mut line = String::new();
@@ -188,6 +182,25 @@ async fn the_program_sends_its_spans_before_it_ends() {
     let ended = tokio::task::spawn_blocking(move || child.wait_with_output()).await.expect("no panic").expect("an end");
     let logs = String::from_utf8(ended.stderr).expect("text");
     assert!(ended.status.success(), "{logs}");
+    logs
+}
+
+#[tokio::test]
+async fn a_collector_that_is_away_keeps_nobody_waiting() {
+    let closed = std::net::TcpListener::bind("127.0.0.1:0").expect("a port").local_addr().expect("an address");
+    let logs = tokio::time::timeout(PATIENCE, serve_one_call(&format!("http://{closed}"))).await.expect("an end in time");
+    assert!(logs.contains("stopped"), "{logs}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_program_sends_its_spans_before_it_ends() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+    let collector = listener.local_addr().expect("an address");
+    let (sender, mut received) = mpsc::unbounded_channel();
+    let incoming = TcpIncoming::from(listener);
+    tokio::spawn(Server::builder().add_service(Collector(sender)).serve_with_incoming(incoming));
+
+    let logs = serve_one_call(&format!("http://{collector}")).await;
     assert!(!logs.contains("could not be sent"), "{logs}");
 
     let mut all = Vec::new();

@@ -20,10 +20,10 @@ impl Drop for Program {
 }
 
 /// Starts it, and gives the addresses of the service and of the metrics.
-fn serve(folder: &std::path::Path) -> (Program, SocketAddr, SocketAddr) {
+fn serve(folder: &std::path::Path, drain_delay: &str) -> (Program, SocketAddr, SocketAddr) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_mancala"));
     command.args(["serve", "--listen", "127.0.0.1:0", "--store"]).arg(folder.join("games.db"));
-    command.env_clear().env("MANCALA_METRICS__LISTEN", "127.0.0.1:0");
+    command.env_clear().env("MANCALA_METRICS__LISTEN", "127.0.0.1:0").env("MANCALA_SERVER__DRAIN_DELAY", drain_delay);
     let mut child = command.stdout(Stdio::piped()).stdin(Stdio::null()).spawn().expect("the program starts");
     let mut lines = BufReader::new(child.stdout.take().expect("piped")).lines();
     let mut address = |before: &str, after: &str| {
@@ -38,7 +38,7 @@ fn serve(folder: &std::path::Path) -> (Program, SocketAddr, SocketAddr) {
 #[tokio::test]
 async fn what_is_done_is_shown() {
     let folder = tempfile::tempdir().expect("a folder");
-    let (_program, service, metrics) = serve(folder.path());
+    let (_program, service, metrics) = serve(folder.path(), "0s");
     let raw = Raw::connect(service).await;
     let session_id = "table-1".to_owned();
     let create = proto::CreateSessionRequest { game: "gore".to_owned(), session_id: session_id.clone(), ..Default::default() };
@@ -73,4 +73,19 @@ async fn what_is_done_is_shown() {
     }
     // Sessions are counted at the start, which may have been before there was one.
     assert!(samples["mancala_sessions{state=\"active\"}"] <= 1.0);
+}
+
+#[tokio::test]
+async fn a_server_that_stops_is_not_ready_but_alive() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (mut program, _, metrics) = serve(folder.path(), "1h");
+    assert_eq!(request(metrics, "GET", "/readyz").await.0, "HTTP/1.1 200 OK");
+    let terminate = |program: &Program| Command::new("kill").args(["-TERM", &program.0.id().to_string()]).status();
+    assert!(terminate(&program).expect("kill runs").success());
+    let unready = async { while !request(metrics, "GET", "/readyz").await.0.contains("503") {} };
+    tokio::time::timeout(super::running::PATIENCE, unready).await.expect("in time");
+    assert_eq!(request(metrics, "GET", "/livez").await.0, "HTTP/1.1 200 OK");
+    // It does not wait for the hour to pass.
+    assert!(terminate(&program).expect("kill runs").success());
+    assert!(program.0.wait().expect("an end").code().is_some());
 }
