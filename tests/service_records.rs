@@ -10,7 +10,7 @@ use mancala::wire::access::Caller;
 use mancala::wire::proto::rules_service_server::RulesService;
 use mancala::wire::proto::session_service_server::SessionService;
 use mancala::wire::proto::{self, RecordFormat};
-use mancala::wire::{RulesHandlers, SessionHandlers};
+use mancala::wire::{RulesHandlers, SessionHandlers, StreamSettings};
 use rusqlite::Connection;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -51,7 +51,12 @@ impl App {
         let clock = Arc::new(Stopped(AtomicI64::new(START)));
         let compute = Compute::new(1);
         let sessions = Sessions::new(store.clone(), clock.clone(), 16);
-        App { api: SessionHandlers::new(sessions, compute.clone()), rules: RulesHandlers::new(compute), store, clock }
+        App {
+            api: SessionHandlers::new(sessions, compute.clone(), StreamSettings::new(tokio::sync::watch::channel(false).1)),
+            rules: RulesHandlers::new(compute),
+            store,
+            clock,
+        }
     }
 
     /// Another server over the same file.

@@ -52,6 +52,11 @@ conformance! {
     a_batch_is_made_whole_or_not_at_all
     a_batch_request_makes_its_sessions_once
     heads_come_in_the_order_asked_for
+    changes_come_in_the_order_of_writing_and_whole
+    changes_bear_events_and_sessions_as_they_are
+    deletions_are_changes_too
+    a_place_that_is_not_reached_is_unknown
+    followers_miss_nothing_that_many_write
     idle_sessions_come_longest_first
     due_sessions_come_first_due_first
     overdue_sessions_come_longest_overdue_first
@@ -72,6 +77,7 @@ fn the_whole_suite_runs() {
         include_str!("support/store_conformance/outcomes.rs"),
         include_str!("support/store_conformance/lists.rs"),
         include_str!("support/store_conformance/batches.rs"),
+        include_str!("support/store_conformance/changes.rs"),
         include_str!("support/store_conformance/expiry.rs"),
         include_str!("support/store_conformance/races.rs"),
         include_str!("support/store_conformance/imports.rs"),

@@ -10,7 +10,7 @@ use mancala::telemetry::trace_layer;
 use mancala::wire::access::Access;
 use mancala::wire::proto::session_service_client::SessionServiceClient;
 use mancala::wire::proto::{self, FILE_DESCRIPTOR_SET};
-use mancala::wire::{SessionHandlers, session_service};
+use mancala::wire::{SessionHandlers, StreamSettings, session_service};
 use opentelemetry::trace::{SpanId, SpanKind, Status, TraceId};
 use opentelemetry_sdk::error::OTelSdkResult;
 use opentelemetry_sdk::trace::{Sampler, SdkTracerProvider, SpanData, SpanExporter};
@@ -62,7 +62,8 @@ fn attribute(span: &SpanData, key: &str) -> String {
 async fn start(folder: &tempfile::TempDir) -> SessionServiceClient<Channel> {
     let store = SqliteStore::open(&folder.path().join("games.db"), Options::default()).expect("a store");
     let sessions = Sessions::new(Arc::new(store), Arc::new(SystemClock::default()), 64);
-    let handlers = SessionHandlers::new(sessions, Compute::new(1));
+    let (_, never) = watch::channel(false);
+    let handlers = SessionHandlers::new(sessions, Compute::new(1), StreamSettings::new(never));
     let api = Api::new(FILE_DESCRIPTOR_SET, Access::open()).with(session_service(handlers));
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
     let address = listener.local_addr().expect("an address");

@@ -64,6 +64,10 @@ fn of_sessions(metrics: &mut Metrics, sessions: &Sessions) {
     count("sessions_timed_out", "Sessions whose overdue clocks were found in the background", |counts| &counts.timed_out);
     count("sessions_expiry_announced", "Sessions whose end retention has announced", |counts| &counts.announced);
     count("sessions_expired", "Sessions that retention has deleted", |counts| &counts.expired);
+    let watchers = sessions.clone();
+    metrics.gauge("watchers", "Watchers of single sessions", move || watchers.watchers().0 as f64);
+    let watched = sessions.clone();
+    metrics.gauge("watched_sessions", "Sessions that they watch", move || watched.watchers().1 as f64);
     let cached = sessions.clone();
     metrics.gauge("session_cache_size", "Sessions with a place in memory", move || cached.cached() as f64);
 }

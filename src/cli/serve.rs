@@ -12,7 +12,7 @@ use crate::store::{Health, Store};
 use crate::telemetry;
 use crate::wire::access::Access;
 use crate::wire::proto::FILE_DESCRIPTOR_SET;
-use crate::wire::{self, RulesHandlers, SessionHandlers};
+use crate::wire::{self, RulesHandlers, SessionHandlers, StreamSettings};
 use std::convert::Infallible;
 use std::io::{self, ErrorKind, Write};
 use std::net::SocketAddr;
@@ -71,6 +71,7 @@ async fn serve(config: &Config) -> Result<(), Failure> {
         tokio::spawn(sessions.clone().keep_swept(retention, every))
     });
     let timekeeper = tokio::spawn(sessions.clone().keep_time(TIME_KEPT_EVERY));
+    let (stopping, stop_streams) = watch::channel(false);
     let compute = Compute::new(config.server.worker_threads());
     let access = match config.auth.mode {
         AuthMode::Open => Access::open(),
@@ -81,12 +82,11 @@ async fn serve(config: &Config) -> Result<(), Failure> {
         .limited(config.limits.limits())
         .counted(calls.clone())
         .with(wire::rules_service(RulesHandlers::new(compute.clone())))
-        .with(wire::session_service(SessionHandlers::new(sessions.clone(), compute.clone())));
+        .with(wire::session_service(SessionHandlers::new(sessions.clone(), compute.clone(), StreamSettings::new(stop_streams))));
 
     let (ready, readiness) = watch::channel(true);
-    let serving = watch::Sender::new(true);
     let parts = Parts { store: store.clone(), sessions, compute, calls };
-    let watched = watch_over(config, parts, readiness.clone(), serving.subscribe()).await?;
+    let watched = watch_over(config, parts, readiness.clone(), stopping.subscribe()).await?;
     let (broken, breaks) = oneshot::channel();
     tokio::spawn(follow(store.health(), ready, broken));
     let stop = async {
@@ -94,7 +94,7 @@ async fn serve(config: &Config) -> Result<(), Failure> {
             () = stop(signals) => {}
             Ok(()) = breaks => tracing::error!("the store is broken; stopping"),
         }
-        serving.send_replace(false);
+        stopping.send_replace(true);
     };
 
     announce(address, watched.as_ref().map(|(address, _)| *address), config);
@@ -122,7 +122,7 @@ async fn watch_over(
     config: &Config,
     parts: Parts,
     ready: watch::Receiver<bool>,
-    serving: watch::Receiver<bool>,
+    stopping: watch::Receiver<bool>,
 ) -> Result<Option<(SocketAddr, JoinSet<Infallible>)>, Failure> {
     let Some(listen) = config.metrics.listen else { return Ok(None) };
     let listener = TcpListener::bind(listen).await.map_err(|error| cannot_listen("metrics.listen", listen, &error))?;
@@ -131,7 +131,7 @@ async fn watch_over(
     measures::register(&mut metrics, &parts);
     let states = measures::states(&mut metrics);
     let mut tasks = JoinSet::new();
-    tasks.spawn(server::monitor(listener, Arc::new(metrics), move || *ready.borrow() && *serving.borrow()));
+    tasks.spawn(server::monitor(listener, Arc::new(metrics), move || *ready.borrow() && !*stopping.borrow()));
     tasks.spawn(measures::count_sessions(parts.sessions, states));
     Ok(Some((address, tasks)))
 }

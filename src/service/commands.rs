@@ -142,8 +142,16 @@ impl Sessions {
     ) -> Result<Option<&'a Live>, ServiceError> {
         // Out of its slot while it knows more than the store: it goes back only once both know the same.
         let Some(mut live) = slot.take() else { return Ok(None) };
-        match self.store_events(&mut live, events, request, time).await? {
-            Appended::Done => Ok(Some(slot.insert(live))),
+        let stored = self.store_events(&mut live, events, request, time).await;
+        if stored.is_err() {
+            // They may be stored all the same, and those who watch are not to wait for the next change to learn of it.
+            self.watched.stir(live.session.id());
+        }
+        match stored? {
+            Appended::Done => {
+                self.watched.came_to(live.session.id(), live.session.version());
+                Ok(Some(slot.insert(live)))
+            }
             Appended::Conflict => Ok(None),
             Appended::NotFound => {
                 self.slots.forget(live.session.id());
@@ -244,6 +252,9 @@ impl Sessions {
         let delete = store::Delete { session_id: session_id.clone(), expected_version, request: request.clone(), time };
         let deleted = self.store.delete(delete).await?;
         self.slots.forget(&session_id);
+        if deleted == Deleted::Done {
+            self.watched.stir(&session_id);
+        }
         match (deleted, request) {
             (Deleted::Done, _) => Ok(()),
             (Deleted::Conflict(current), _) => {

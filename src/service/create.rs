@@ -112,6 +112,7 @@ impl Sessions {
         };
         match self.under_way.carry_out(make).await?? {
             Created::Done => {
+                self.watched.came_to(session.id(), session.version());
                 self.counts.created.add(1);
                 self.counts.events.add(events);
                 if events == 1 {
@@ -169,6 +170,12 @@ pub(super) const PUBLIC: &str = "";
 
 /// The label that bears in the store which operator has made a session: a name that callers can't give either.
 pub(super) const CREATOR: &str = "\u{1}";
+
+/// Whether a label of this name is the service's own: no session has it, as far as callers are concerned.
+#[must_use]
+pub fn is_reserved_label(name: &str) -> bool {
+    name == PUBLIC || name == CREATOR
+}
 
 /// What the store keeps of a session for lists.
 pub(super) fn head(session: &Session, creator: Option<&str>) -> Head {

@@ -42,6 +42,9 @@ impl Sessions {
         };
         match self.under_way.carry_out(make).await?? {
             CreatedAll::Done => {
+                for session in &sessions {
+                    self.watched.came_to(session.id(), session.version());
+                }
                 self.counts.created.add(sessions.len());
                 self.counts.events.add(events);
                 Ok(MadeAll { sessions, replayed: false })

@@ -84,6 +84,15 @@ pub enum ServiceError {
     /// More long computations are asked for than may wait.
     #[error("too many long computations are running; try again")]
     Busy,
+    /// The session has as many watchers as it may have.
+    #[error("the session has {most} watchers already, and may not have more; watch it later, or through one that does")]
+    TooManyWatches {
+        /// So many it may have.
+        most: usize,
+    },
+    /// The cursor is not one that this store gave, or one of its future.
+    #[error("the cursor is not of this store; list the sessions, and watch with the cursor of a new watch")]
+    CursorUnknown,
     /// The server is stopping.
     #[error("the server is stopping; try again")]
     Stopping,

@@ -21,13 +21,15 @@ mod retention;
 mod secret;
 mod timekeeper;
 mod under_way;
+mod watch;
+mod watched;
 
-pub use crate::store::{Census, Filter, Place, Span};
+pub use crate::store::{Census, Cursor, Filter, Place, Span};
 pub use clock::{Clock, SystemClock};
 pub use commands::{Applied, Delete, Target};
 pub use compute::{Cancel, Compute};
 pub use counts::{Count, Counts};
-pub use create::{Made, NewSession};
+pub use create::{Made, NewSession, is_reserved_label};
 pub use create_all::MadeAll;
 pub use error::ServiceError;
 pub use reads::{EventRecord, Events, Listed, Page, Shown};
@@ -35,6 +37,7 @@ pub use records::{Import, record_of};
 pub use request::RequestId;
 pub use retention::{Retention, Swept};
 pub use secret::{Secret, Token, is_operator_name, read_join_code};
+pub use watch::{Feed, FeedPage, SessionChange, Watch};
 
 use crate::session::Micros;
 use crate::store::Store;
@@ -42,6 +45,7 @@ use live::Slots;
 use quota::Quota;
 use std::sync::Arc;
 use under_way::UnderWay;
+use watched::WatchedSessions;
 
 /// All sessions of a store. Cheap to clone.
 #[derive(Clone)]
@@ -52,15 +56,22 @@ pub struct Sessions {
     counts: Arc<Counts>,
     quota: Arc<Quota>,
     under_way: UnderWay,
+    watched: Arc<WatchedSessions>,
 }
 
 impl Sessions {
     /// Sessions that are kept in a store. At most `cached` of them are held in memory between calls.
     #[must_use]
     pub fn new(store: Arc<dyn Store>, clock: Arc<dyn Clock>, cached: usize) -> Sessions {
-        let slots = Arc::new(Slots::new(cached));
-        let (counts, quota, under_way) = (Arc::default(), Arc::new(Quota::new(0)), UnderWay::new(0));
-        Sessions { store, clock, slots, counts, quota, under_way }
+        Sessions {
+            store,
+            clock,
+            slots: Arc::new(Slots::new(cached)),
+            counts: Arc::default(),
+            quota: Arc::new(Quota::new(0)),
+            under_way: UnderWay::new(0),
+            watched: Arc::new(WatchedSessions::new()),
+        }
     }
 
     /// The same, limited: to so many changes under way at once, and so many sessions being played of each operator. 0: any number.

@@ -1,6 +1,6 @@
 //! Reading sessions: as they were, event by event, and in lists.
 
-use super::create::{CREATOR, PUBLIC};
+use super::create::{PUBLIC, is_reserved_label};
 use super::live::{check_link, read_event};
 use super::{ServiceError, Sessions};
 use crate::game::Position;
@@ -23,6 +23,20 @@ pub struct EventRecord {
     pub hash: EventHash,
     /// The steps of its move, if they were asked for.
     pub steps: Vec<Step>,
+}
+
+impl EventRecord {
+    fn new(stored: StoredEvent, event: Event, hash: EventHash) -> EventRecord {
+        let request_id = stored.request.map(|request| request.id);
+        EventRecord { version: stored.seq, time: stored.time, request_id, event, hash, steps: Vec::new() }
+    }
+
+    /// Of an event that was stored with its hash.
+    pub(super) fn of(session_id: &str, stored: StoredEvent) -> Result<EventRecord, ServiceError> {
+        let hash = stored.hash.ok_or_else(|| ServiceError::damaged(session_id, format!("event {} has no hash", stored.seq)))?;
+        let event = read_event(session_id, &stored)?;
+        Ok(EventRecord::new(stored, event, hash))
+    }
 }
 
 /// Some events of a session.
@@ -80,6 +94,17 @@ impl Sessions {
                 Err(error) => return Err(error),
             }
         }
+        self.stored_events(session_id, after, limit, want_steps).await
+    }
+
+    /// Events after a version as they are stored, at most `limit`, whether or not time is out.
+    pub(super) async fn stored_events(
+        &self,
+        session_id: &str,
+        after: u32,
+        limit: usize,
+        want_steps: bool,
+    ) -> Result<Events, ServiceError> {
         let (stored, hashes) = self.chained(session_id, after, limit).await?;
         let version = self.head(session_id).await?.version;
         if after > version {
@@ -93,8 +118,7 @@ impl Sessions {
             if want_steps {
                 replay = Some(step(session_id, replay, &event, stored.time, &mut steps)?);
             }
-            let request_id = stored.request.map(|request| request.id);
-            events.push(EventRecord { version: stored.seq, time: stored.time, request_id, event, hash, steps });
+            events.push(EventRecord { steps, ..EventRecord::new(stored, event, hash) });
         }
         Ok(Events { events, version })
     }
@@ -127,6 +151,14 @@ impl Sessions {
         Ok((stored, hashes))
     }
 
+    /// A session's version as it is stored.
+    ///
+    /// # Errors
+    /// [`ServiceError::NotFound`], or the store's.
+    pub async fn version(&self, session_id: &str) -> Result<u32, ServiceError> {
+        Ok(self.head(session_id).await?.version)
+    }
+
     async fn head(&self, session_id: &str) -> Result<Head, ServiceError> {
         self.store.head(session_id).await?.ok_or_else(|| ServiceError::not_found(session_id))
     }
@@ -144,10 +176,6 @@ impl Sessions {
     /// The store's.
     pub async fn list(&self, page: Page) -> Result<Listed, ServiceError> {
         let Page { filter, after, limit } = page;
-        // Who has made a session is nobody else's business.
-        if filter.labels.contains_key(CREATOR) {
-            return Ok(Listed { sessions: Vec::new(), next: None });
-        }
         let HeadPage { heads, next } = self.store.list(Query { filter, after, limit }).await?;
         Ok(Listed { sessions: heads.into_iter().map(shown).collect::<Result<_, _>>()?, next })
     }
@@ -170,8 +198,8 @@ impl Page {
     }
 }
 
-fn shown(mut head: Head) -> Result<Shown, ServiceError> {
-    head.labels.retain(|name, _| name != PUBLIC && name != CREATOR);
+pub(super) fn shown(mut head: Head) -> Result<Shown, ServiceError> {
+    head.labels.retain(|name, _| !is_reserved_label(name));
     let view = View::from_json(&head.summary).map_err(|why| ServiceError::damaged(&head.session_id, why))?;
     let position = view.read_position(&head.game).map_err(|why| ServiceError::damaged(&head.session_id, why))?;
     Ok((head, view, position))

@@ -6,15 +6,19 @@
 //! Every write is durable when its call returns `Ok`, and atomic: a call that fails has left nothing behind, except
 //! for [`StoreError::Unknown`], after which the caller must look the request up.
 
+mod feed;
+mod filter;
 mod metrics;
 pub mod sqlite;
 
 pub use metrics::StoreMetrics;
 
 pub use crate::session::{EventHash, Micros, State};
+pub use feed::{Change, Changed, Changes, Cursor};
+pub use filter::{Filter, Span};
 
 use async_trait::async_trait;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use tokio::sync::watch;
 
 /// What makes a repeated request recognisable: the caller's id, and a digest of what it asked for.
@@ -250,34 +254,6 @@ pub enum Deleted {
     Gone(Option<Request>),
 }
 
-/// What sessions must be like to be listed: all of this.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Filter {
-    /// Of this game.
-    pub game: Option<String>,
-    /// In this state.
-    pub state: Option<State>,
-    /// With all of these labels.
-    pub labels: BTreeMap<String, String>,
-    /// With all of these players, each in either seat.
-    pub players: BTreeSet<String>,
-    /// With these players in South's and in North's seat.
-    pub seats: Players,
-    /// Made in this time.
-    pub created: Span,
-    /// Last changed in this time.
-    pub updated: Span,
-}
-
-/// A stretch of time, open where it has no bound.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Span {
-    /// Not earlier than this.
-    pub from: Option<Micros>,
-    /// Earlier than this.
-    pub before: Option<Micros>,
-}
-
 /// A place in the order of lists, newest first: `created` and `session_id` of the session there.
 pub type Place = (Micros, String);
 
@@ -416,6 +392,14 @@ pub trait Store: Send + Sync + 'static {
 
     /// How many sessions there are in each state. It reads an entry of each session.
     async fn census(&self) -> Result<Census, StoreError>;
+
+    /// Where the order of all changes ends at present.
+    async fn latest_change(&self) -> Result<Cursor, StoreError>;
+
+    /// What has been stored after a place in the order of all changes, of all sessions that are still there, and which sessions have
+    /// been deleted: `limit` events or fewer, or one append that has more. `None` if the place is not of this store, or it has
+    /// not come there yet.
+    async fn changes(&self, after: Cursor, limit: usize) -> Result<Option<Changes>, StoreError>;
 
     /// Whether writes succeed, as it changes.
     fn health(&self) -> watch::Receiver<Health>;

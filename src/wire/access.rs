@@ -57,11 +57,15 @@ pub const METHODS: &[(&str, Who)] = &[
     ("/mancala.v1.SessionService/ListLegalMoves", Who::Viewer),
     // Whoever is no operator is shown the sessions that are public.
     ("/mancala.v1.SessionService/ListSessions", Who::Viewer),
+    // Whoever may do nothing may open the stream: its commands are judged one by one.
+    ("/mancala.v1.SessionService/Play", Who::Viewer),
     ("/mancala.v1.SessionService/Propose", Who::Player),
     ("/mancala.v1.SessionService/Resign", Who::Player),
     ("/mancala.v1.SessionService/RevokeSeatToken", Who::Player),
     ("/mancala.v1.SessionService/RotateSeatToken", Who::Player),
     ("/mancala.v1.SessionService/SampleMoves", Who::Viewer),
+    ("/mancala.v1.SessionService/WatchSession", Who::Viewer),
+    ("/mancala.v1.SessionService/WatchSessions", Who::Operator),
     ("/mancala.v1.SessionService/WithdrawProposal", Who::Player),
 ];
 
@@ -123,6 +127,16 @@ impl Caller {
             (Who::Operator | Who::Player, Caller::Anonymous) => Err(Reason::TokenMissing),
         }
     }
+}
+
+/// Whether a caller that is known may call a method, given by its path.
+///
+/// # Errors
+/// When nobody of its kind may.
+pub fn may_call(caller: &Caller, path: &str) -> Result<(), Status> {
+    let row = METHODS.iter().find(|(method, _)| *method == path);
+    let allowed = row.ok_or(Reason::MethodUnknown).and_then(|(_, who)| caller.may(*who));
+    allowed.map_err(|reason| Refused::plain(reason).into_status())
 }
 
 /// Recognises callers. Cheap to clone.

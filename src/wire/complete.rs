@@ -17,8 +17,9 @@ pub fn complete(response: Response<Body>) -> Response<Body> {
     refused.map_or(response, |refused| refused.into_status().into_http())
 }
 
-/// tonic's errors can be told by their code, since ours have details and come no further than [`complete`].
-fn refused(status: &Status) -> Option<Refused> {
+/// What an error of tonic's about a request is. They can be told by their code, since ours have details and come no further than
+/// [`complete`].
+pub(super) fn refused(status: &Status) -> Option<Refused> {
     match status.code() {
         // tonic's words name the sizes.
         Code::OutOfRange => Some(Refused::new(Reason::MessageTooLarge, status.message(), Vec::new())),

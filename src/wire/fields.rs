@@ -60,6 +60,14 @@ impl Fields {
         self.take("request_id", check_request_id(&id)).map(|()| id)
     }
 
+    /// An id that the caller gave a command, perhaps none.
+    pub fn command_id(&mut self, id: String) -> Option<String> {
+        if id.is_empty() {
+            return Some(id);
+        }
+        self.take("command_id", check_request_id(&id)).map(|()| id)
+    }
+
     /// A number from 1 to `most`, or `default` if it is 0.
     pub fn count(&mut self, field: &str, count: u32, most: u32, default: u32) -> u32 {
         if count > most {

@@ -26,11 +26,13 @@ mod session_list;
 mod session_request;
 mod session_service;
 mod sight;
+mod streams;
 
 pub use by_size::BySize;
 pub use complete::complete;
 pub use rules_service::RulesHandlers;
 pub use session_service::SessionHandlers;
+pub use streams::StreamSettings;
 
 use proto::rules_service_server::RulesServiceServer;
 use proto::session_service_server::SessionServiceServer;

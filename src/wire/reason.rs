@@ -60,6 +60,7 @@ reasons! {
     CannotPass = "CANNOT_PASS", FailedPrecondition, ["seat"], "The seat can move, and a pass is possible only when it is forced.";
     CompressionUnknown = "COMPRESSION_UNKNOWN", Unimplemented, [], "The request is compressed, and the server reads only what is not. Send it uncompressed.";
     Contended = "CONTENDED", Unavailable, [], "Too many others change the session at this moment. Repeat the call.";
+    CursorUnknown = "CURSOR_UNKNOWN", OutOfRange, [], "The cursor is not one that this store gave, or its data are older than the cursor, such as a backup. List the sessions, and watch from now on.";
     DeadlineExceeded = "DEADLINE_EXCEEDED", DeadlineExceeded, ["limit_ms"], "The call took longer than the server allows. A change may have happened: repeat it with the same request_id.";
     FirstLapEndsInOwnOccupiedPit = "FIRST_LAP_ENDS_IN_OWN_OCCUPIED_PIT", FailedPrecondition, ["pit", "seeds", "last"], "Kiothi: the last seed of the first lap would fall in an occupied pit of the seat's own row. Sow another number or from another pit.";
     GameNotFound = "GAME_NOT_FOUND", NotFound, ["games"], "There is no game of this identifier. ListGames has them all.";
@@ -115,11 +116,14 @@ reasons! {
     StoreFull = "STORE_FULL", ResourceExhausted, [], "The store has no room left, and nothing was changed. Once there is room it goes on by itself.";
     StoreUnavailable = "STORE_UNAVAILABLE", Unavailable, [], "The store can't be reached, and nothing was changed. Repeat the call.";
     StoreUnwritable = "STORE_UNWRITABLE", Unavailable, [], "The store can't be written, and nothing was changed. Once it can it goes on by itself.";
+    StreamAged = "STREAM_AGED", Unavailable, ["resume_after"], "The stream has lived as long as streams may. Open another, a watch with the version or cursor in the facts.";
+    StreamStopping = "STREAM_STOPPING", Unavailable, ["resume_after"], "The server is stopping. Open another stream, a watch with the version or cursor in the facts; another server, or this one once it is back, will answer.";
     TimeoutMalformed = "TIMEOUT_MALFORMED", InvalidArgument, [], "The metadata grpc-timeout is not one to eight digits and one of the units H, M, S, m, u and n.";
     TimeNotOut = "TIME_NOT_OUT", FailedPrecondition, ["to_act", "deadline"], "The seat to act still has time, or its clock does not run.";
     TokenInvalid = "TOKEN_INVALID", Unauthenticated, [], "The token is not in force: it was rotated or revoked, its session was deleted, or it never was one. Get another.";
     TokenMalformed = "TOKEN_MALFORMED", Unauthenticated, [], "The metadata authorization is not 'Bearer ' and an operator's key or a seat's token as this server gave it.";
     TokenMissing = "TOKEN_MISSING", Unauthenticated, [], "The call needs a token. Send it as metadata: authorization: Bearer TOKEN.";
+    TooManyWatches = "TOO_MANY_WATCHES", ResourceExhausted, ["most"], "The session, the caller or the stream has as many watches as it may have. End one, or watch through one that is there.";
     TradeKeepsNoPit = "TRADE_KEEPS_NO_PIT", FailedPrecondition, ["pits", "seat"], "Goré: whoever offers pits must keep at least one.";
     TradeNotAffordable = "TRADE_NOT_AFFORDABLE", FailedPrecondition, ["price", "bank", "payer"], "Goré: the seat that would pay has too few captured seeds, six a pit.";
     TradeSize = "TRADE_SIZE", FailedPrecondition, ["pits", "most"], "Goré: an offer names one to three pits.";

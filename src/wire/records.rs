@@ -39,7 +39,7 @@ pub async fn export(
     let format = fields.take("format", format_in(format));
     let format = fields.done(format)?;
     note(&id);
-    let SessionHandlers { sessions, compute } = handlers;
+    let SessionHandlers { sessions, compute, .. } = handlers;
     let stored = sessions.history(&id, version).await?;
     let made = compute.run(move |_| record_of(&id, &stored, version).map(|record| (record.write(format), record))).await?;
     let (text, record) = made?;
@@ -59,7 +59,7 @@ pub async fn import(
     caller: &Caller,
     request: proto::ImportRecordRequest,
 ) -> Result<proto::ImportRecordResponse, Status> {
-    let SessionHandlers { sessions, compute } = handlers;
+    let SessionHandlers { sessions, compute, .. } = handlers;
     let proto::ImportRecordRequest { record, session_id, request_id } = request;
     let mut fields = Fields::new();
     record_in(&mut fields, &record);

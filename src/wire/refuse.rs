@@ -211,6 +211,10 @@ impl From<&ServiceError> for Refused {
                 tracing::error!(%error, "damaged session");
                 Refused::new(Reason::SessionDamaged, Reason::SessionDamaged.description(), session(session_id))
             }
+            ServiceError::TooManyWatches { most } => {
+                Refused::new(Reason::TooManyWatches, error, vec![("most", most.to_string())])
+            }
+            ServiceError::CursorUnknown => Refused::plain(Reason::CursorUnknown),
             ServiceError::Contended => Refused::plain(Reason::Contended),
             ServiceError::QuotaExceeded { operator, limit } => {
                 Refused::new(Reason::QuotaExceeded, error, vec![("limit", limit.to_string())]).over_quota(operator, error)

@@ -8,6 +8,7 @@ use super::proto::{self, Phase};
 use super::session_answer::{After, check, ends, next_round, played, to_act};
 use super::session_request::{new_session, page};
 use super::sight::Change;
+use super::streams::{Follower, Messages, StreamSettings, Watcher, messages, play};
 use super::{agreements, records, session_batch};
 use crate::game::MoveList;
 use crate::random::SeededDice;
@@ -15,7 +16,7 @@ use crate::service::{Compute, ServiceError, Sessions};
 use crate::session::{Command, Credential, Session};
 use prost::Message;
 use prost_types::Timestamp;
-use tonic::{Request, Response, Status};
+use tonic::{Request, Response, Status, Streaming};
 use tracing::Span;
 
 /// Answers calls on sessions.
@@ -23,13 +24,14 @@ use tracing::Span;
 pub struct SessionHandlers {
     pub(super) sessions: Sessions,
     pub(super) compute: Compute,
+    pub(super) streams: StreamSettings,
 }
 
 impl SessionHandlers {
     /// For these sessions. Records are written and checked by `compute`.
     #[must_use]
-    pub const fn new(sessions: Sessions, compute: Compute) -> SessionHandlers {
-        SessionHandlers { sessions, compute }
+    pub const fn new(sessions: Sessions, compute: Compute, streams: StreamSettings) -> SessionHandlers {
+        SessionHandlers { sessions, compute, streams }
     }
 }
 
@@ -321,6 +323,34 @@ impl SessionService for SessionHandlers {
     ) -> Result<Response<proto::ImportRecordResponse>, Status> {
         let caller = Caller::of(&request);
         records::import(self, &caller, request.into_inner()).await.map(Response::new)
+    }
+
+    type WatchSessionStream = Messages<proto::WatchSessionResponse>;
+
+    async fn watch_session(
+        &self,
+        request: Request<proto::WatchSessionRequest>,
+    ) -> Result<Response<Self::WatchSessionStream>, Status> {
+        let caller = Caller::of(&request);
+        let watcher = Watcher::begin(self, caller, request.into_inner()).await?;
+        Ok(Response::new(messages(watcher)))
+    }
+
+    type WatchSessionsStream = Messages<proto::WatchSessionsResponse>;
+
+    async fn watch_sessions(
+        &self,
+        request: Request<proto::WatchSessionsRequest>,
+    ) -> Result<Response<Self::WatchSessionsStream>, Status> {
+        let follower = Follower::begin(self, request.into_inner()).await?;
+        Ok(Response::new(messages(follower)))
+    }
+
+    type PlayStream = Messages<proto::PlayResponse>;
+
+    async fn play(&self, request: Request<Streaming<proto::PlayRequest>>) -> Result<Response<Self::PlayStream>, Status> {
+        let caller = Caller::of(&request);
+        Ok(Response::new(play(self.clone(), caller, request.into_inner())))
     }
 }
 

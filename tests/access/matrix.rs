@@ -2,14 +2,17 @@
 
 use crate::running::{Made, Running, gore, reason, start, with_join_code, with_token};
 use mancala::wire::access::{METHODS, Who};
+use mancala::wire::proto::play_request::Command;
+use mancala::wire::proto::play_response::Reply;
 use mancala::wire::proto::{self, FILE_DESCRIPTOR_SET, Seat, SpectatorPolicy};
-use mancala::wire::reason::Reason;
+use mancala::wire::reason::{Reason, code_name};
 use prost::Message;
 use prost::bytes::{Buf, BufMut, Bytes};
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 use tonic::client::Grpc;
 use tonic::codec::{Codec, DecodeBuf, Decoder, EncodeBuf, Encoder};
 use tonic::{Code, Request, Status};
+use tonic_types::{ErrorDetails, StatusExt};
 
 /// Kinds of callers, in the order of the table's columns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -192,7 +195,41 @@ const TABLE: &[(&str, [Row; 2], Ask)] = &[
     ("SessionService/RevokeSeatToken", PLAYER, |made| {
         proto::RevokeSeatTokenRequest { session_id: id(made), seat: south(), ..Default::default() }.encode_to_vec()
     }),
+    ("SessionService/WatchSession", VIEWER, |made| watch(made).encode_to_vec()),
+    ("SessionService/WatchSessions", OPERATOR, |_| Vec::new()),
+    // Its commands are judged as the calls of their names.
+    (PLAY, PLAYER, |made| {
+        let (session_id, r#move, seat) = (id(made), some_move(), south());
+        command(Command::ApplyMove(proto::ApplyMoveRequest { session_id, r#move, seat, ..Default::default() }))
+    }),
+    (PLAY, PLAYER, |made| {
+        command(Command::Resign(proto::ResignRequest { session_id: id(made), seat: south(), ..Default::default() }))
+    }),
+    (PLAY, PLAYER, |made| command(Command::Propose(propose(made, Seat::South)))),
+    (PLAY, CLAIM_TIME, |made| {
+        command(Command::ClaimTimeout(proto::ClaimTimeoutRequest { session_id: id(made), ..Default::default() }))
+    }),
+    (PLAY, OPERATOR, |_| command(Command::CreateSession(gore([], SpectatorPolicy::None, 0)))),
+    (PLAY, VIEWER, |made| command(Command::GetSession(proto::GetSessionRequest { session_id: id(made), version: Some(1) }))),
+    (PLAY, VIEWER, |made| command(Command::ListLegalMoves(proto::ListLegalMovesRequest { session_id: id(made) }))),
+    (PLAY, VIEWER, |made| {
+        command(Command::SampleMoves(proto::SampleMovesRequest { session_id: id(made), ..Default::default() }))
+    }),
+    (PLAY, VIEWER, |made| {
+        command(Command::CheckMove(proto::CheckMoveRequest { session_id: id(made), r#move: some_move(), ..Default::default() }))
+    }),
+    (PLAY, VIEWER, |made| command(Command::WatchSession(watch(made)))),
 ];
+
+const PLAY: &str = "SessionService/Play";
+
+fn watch(made: &Made) -> proto::WatchSessionRequest {
+    proto::WatchSessionRequest { session_id: id(made), ..Default::default() }
+}
+
+fn command(command: Command) -> Vec<u8> {
+    proto::PlayRequest { command_id: "c".to_owned(), command: Some(command) }.encode_to_vec()
+}
 
 /// The paths of all methods of the descriptor.
 fn descriptor() -> BTreeSet<String> {
@@ -264,7 +301,24 @@ async fn call(server: &Running, path: &str, authorization: Option<&str>, message
     if let Some(value) = authorization {
         request.metadata_mut().insert("authorization", value.parse().expect("a value"));
     }
-    client.unary(request, path.parse().expect("a path"), Raw).await.map(|_| ())
+    // Of a stream, its first message; a call's answer is a stream of one.
+    let answer = client.server_streaming(request, path.parse().expect("a path"), Raw).await?.into_inner().message().await?;
+    if path.ends_with("/Play") {
+        return played(proto::PlayResponse::decode(answer.expect("a reply")).expect("a reply"));
+    }
+    Ok(())
+}
+
+/// What a command came to, as if it had been a call.
+fn played(reply: proto::PlayResponse) -> Result<(), Status> {
+    assert_eq!(reply.command_id, "c");
+    let Some(Reply::Failure(failure)) = reply.reply else { return Ok(()) };
+    let refusal = failure.refusal.expect("a refusal");
+    let code = code(&refusal.reason);
+    assert_eq!(code_name(code), failure.code);
+    let info =
+        ErrorDetails::with_error_info(refusal.reason, "mancala.v1", refusal.metadata.into_iter().collect::<HashMap<_, _>>());
+    Err(Status::with_error_details(code, refusal.message, info))
 }
 
 /// A session for a call, and what a caller of a kind shows.

@@ -6,7 +6,7 @@ use mancala::store::sqlite::{Options, SqliteStore};
 use mancala::wire::access::Access;
 use mancala::wire::proto::session_service_client::SessionServiceClient;
 use mancala::wire::proto::{self, FILE_DESCRIPTOR_SET};
-use mancala::wire::{RulesHandlers, SessionHandlers, rules_service, session_service};
+use mancala::wire::{RulesHandlers, SessionHandlers, StreamSettings, rules_service, session_service};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -62,7 +62,7 @@ pub async fn start(with_tokens: bool) -> Running {
     let compute = Compute::new(2);
     let api = Api::new(FILE_DESCRIPTOR_SET, access)
         .with(rules_service(RulesHandlers::new(compute.clone())))
-        .with(session_service(SessionHandlers::new(sessions.clone(), compute)));
+        .with(session_service(SessionHandlers::new(sessions.clone(), compute, StreamSettings::new(watch::channel(false).1))));
 
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
     let address = listener.local_addr().expect("an address");

@@ -130,3 +130,56 @@ async fn everybody_finds_public_sessions_in_lists_and_no_others() {
     let forged = proto::ListSessionsRequest { labels, ..Default::default() };
     assert_eq!(refused(server.operator().list_sessions(forged).await), "INVALID_REQUEST");
 }
+
+type Watch = tonic::Streaming<proto::WatchSessionResponse>;
+
+async fn watch(client: &mut Client, session_id: &str) -> Result<Watch, tonic::Status> {
+    let request = proto::WatchSessionRequest { session_id: session_id.to_owned(), ..Default::default() };
+    Ok(client.watch_session(request).await?.into_inner())
+}
+
+async fn news(watch: &mut Watch) -> Result<proto::WatchSessionResponse, tonic::Status> {
+    let message = tokio::time::timeout(std::time::Duration::from_secs(30), watch.message()).await.expect("in time");
+    Ok(message?.expect("a message"))
+}
+
+#[tokio::test]
+async fn spectators_watch_as_late_as_they_may_see() {
+    let server = start(true).await;
+    let id = played(&server, SpectatorPolicy::Public, 2, &["0", "4", "1"]).await;
+    let mut spectator = server.client(None);
+    let mut watched = watch(&mut spectator, &id).await.expect("a watch");
+    let first = news(&mut watched).await.expect("news");
+    assert_eq!((first.events.len(), first.version, first.current_version), (2, 2, 2));
+    for (text, version) in [("5", 3), ("2", 4)] {
+        server.operator().apply_move(play(&id, text)).await.expect("a move");
+        let message = news(&mut watched).await.expect("news");
+        assert_eq!((message.events.len(), message.version, message.current_version), (1, version, version));
+    }
+    // With the end everything is told.
+    let resign = proto::ResignRequest { session_id: id.clone(), ..Default::default() };
+    let end = server.operator().resign(resign).await.expect("the end").into_inner().version;
+    let message = news(&mut watched).await.expect("news");
+    assert_eq!((message.version, message.events.len() as u32), (end, end - 4));
+}
+
+#[tokio::test]
+async fn a_watch_ends_when_its_token_does() {
+    let server = start(true).await;
+    let made = server.make(gore([with_token(Seat::South), with_token(Seat::North)], SpectatorPolicy::None, 0)).await;
+    let mut watches = Vec::new();
+    for seat in [Seat::South, Seat::North] {
+        let mut client = server.client(Some(&made.token(seat)));
+        let mut watched = watch(&mut client, &made.id).await.expect("a watch");
+        news(&mut watched).await.expect("news");
+        watches.push(watched);
+    }
+    let rotate = proto::RotateSeatTokenRequest { session_id: made.id.clone(), seat: Seat::South.into(), ..Default::default() };
+    server.operator().rotate_seat_token(rotate).await.expect("a token");
+    assert_eq!(refused(news(&mut watches[0]).await), "TOKEN_INVALID");
+    // The other seat sees that, and goes on until its own is revoked.
+    assert_eq!(news(&mut watches[1]).await.expect("news").version, 2);
+    let revoke = proto::RevokeSeatTokenRequest { session_id: made.id.clone(), seat: Seat::North.into(), ..Default::default() };
+    server.operator().revoke_seat_token(revoke).await.expect("none");
+    assert_eq!(refused(news(&mut watches[1]).await), "TOKEN_INVALID");
+}

@@ -64,6 +64,7 @@ async fn what_is_done_is_shown() {
         ("store_batch_writes_sum", 3.0),
         ("store_queued_writes", 0.0),
         ("store_writable", 1.0),
+        ("watchers", 0.0),
         ("compute_running", 0.0),
         ("compute_waiting", 0.0),
         ("sessions_timed_out_total", 0.0),

@@ -7,7 +7,7 @@ use mancala::service::{Compute, Secret, Sessions, SystemClock};
 use mancala::store::sqlite::{Options, SqliteStore};
 use mancala::wire::access::Access;
 use mancala::wire::proto::{self, FILE_DESCRIPTOR_SET};
-use mancala::wire::{RulesHandlers, SessionHandlers, rules_service, session_service};
+use mancala::wire::{RulesHandlers, SessionHandlers, StreamSettings, rules_service, session_service};
 use prost::Message;
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -62,12 +62,13 @@ pub async fn start(given: Given) -> Running {
     let keys = ["ops", "night"].map(|name| (name, Secret::new_token()));
     let operators = keys.iter().map(|(name, secret)| ((*name).to_owned(), secret.hash())).collect();
     let access = if with_tokens { Access::tokens(operators, sessions.clone()) } else { Access::open() };
+    let (_, never) = watch::channel(false);
     let (compute, calls) = (Compute::new(1), CallMetrics::default());
     let api = Api::new(FILE_DESCRIPTOR_SET, access)
         .limited(limits)
         .counted(calls.clone())
         .with(rules_service(RulesHandlers::new(compute.clone())))
-        .with(session_service(SessionHandlers::new(sessions.clone(), compute.clone())))
+        .with(session_service(SessionHandlers::new(sessions.clone(), compute.clone(), StreamSettings::new(never))))
         .with(Planted);
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
     let address = listener.local_addr().expect("an address");

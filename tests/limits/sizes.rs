@@ -112,7 +112,9 @@ fn base(method: &str) -> Vec<u8> {
     let (seat, kind) = (proto::Seat::South.into(), proto::ProposalKind::Draw.into());
     let r#move = || Some(proto::Move { text: "0".to_owned(), kind: None });
     match method {
-        "ListGames" | "ListReasons" | "ListSessions" | "ImportRecord" | "VerifyRecord" | "BatchGetSessions" => Vec::new(),
+        "ListGames" | "ListReasons" | "ListSessions" | "WatchSessions" | "ImportRecord" | "VerifyRecord" | "BatchGetSessions" => {
+            Vec::new()
+        }
         "BatchCreateSessions" => {
             let requests = vec![proto::CreateSessionRequest { game: game(), ..Default::default() }];
             proto::BatchCreateSessionsRequest { requests, request_id: String::new() }.encode_to_vec()

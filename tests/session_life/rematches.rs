@@ -8,8 +8,8 @@ use async_trait::async_trait;
 use mancala::service::ServiceError;
 use mancala::session::{Command, Event, ProposalKind, Session};
 use mancala::store::{
-    Append, Appended, Census, Create, CreateAll, Created, CreatedAll, Creation, Delete, Deleted, Expirable, Filter, Head,
-    HeadPage, Health, IdleQuery, Import, Micros, Place, Query, State, Store, StoreError, StoredEvent,
+    Append, Appended, Census, Changes, Create, CreateAll, Created, CreatedAll, Creation, Cursor, Delete, Deleted, Expirable,
+    Filter, Head, HeadPage, Health, IdleQuery, Import, Micros, Place, Query, State, Store, StoreError, StoredEvent,
 };
 use mancala::wire::proto::{self, ProposalKind as Kind, Seat, SessionState};
 use std::sync::Arc;
@@ -132,6 +132,12 @@ impl Store for Failing {
     }
     async fn census(&self) -> Result<Census, StoreError> {
         self.inner.census().await
+    }
+    async fn latest_change(&self) -> Result<Cursor, StoreError> {
+        self.inner.latest_change().await
+    }
+    async fn changes(&self, after: Cursor, limit: usize) -> Result<Option<Changes>, StoreError> {
+        self.inner.changes(after, limit).await
     }
     fn health(&self) -> watch::Receiver<Health> {
         self.inner.health()

@@ -13,7 +13,7 @@ use mancala::wire::proto::rules_service_client::RulesServiceClient;
 use mancala::wire::proto::session_service_client::SessionServiceClient;
 use mancala::wire::proto::{self, FILE_DESCRIPTOR_SET};
 use mancala::wire::reason::Reason;
-use mancala::wire::{self, RulesHandlers, SessionHandlers};
+use mancala::wire::{self, RulesHandlers, SessionHandlers, StreamSettings};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -61,6 +61,10 @@ pub struct App {
     pub service: Sessions,
     pub store: Arc<SqliteStore>,
     channel: Channel,
+    endpoint: Endpoint,
+    streams: StreamSettings,
+    /// Ends streams as a stop of the server does.
+    pub stopping: watch::Sender<bool>,
     stop: oneshot::Sender<()>,
     served: JoinHandle<Result<Stopped, ServeError>>,
 }
@@ -72,18 +76,31 @@ impl App {
 
     /// A server that keeps so many sessions in memory.
     pub async fn with_cache(cached: usize) -> App {
-        let folder = Arc::new(TempDir::new().expect("a folder"));
-        App::over(folder, cached, Arc::new(FakeClock(AtomicI64::new(START)))).await
+        App::with(cached, |_| {}).await
     }
 
-    async fn over(folder: Arc<TempDir>, cached: usize, clock: Arc<FakeClock>) -> App {
+    /// A server whose streams behave otherwise.
+    pub async fn with_streams(change: impl FnOnce(&mut StreamSettings)) -> App {
+        App::with(64, change).await
+    }
+
+    async fn with(cached: usize, change: impl FnOnce(&mut StreamSettings)) -> App {
+        let folder = Arc::new(TempDir::new().expect("a folder"));
+        let mut streams = StreamSettings::new(watch::channel(false).1);
+        change(&mut streams);
+        App::over(folder, cached, Arc::new(FakeClock(AtomicI64::new(START))), streams).await
+    }
+
+    async fn over(folder: Arc<TempDir>, cached: usize, clock: Arc<FakeClock>, streams: StreamSettings) -> App {
+        let (stopping, stopped) = watch::channel(false);
+        let streams = StreamSettings { stopping: stopped, ..streams };
         let store = SqliteStore::open(&folder.path().join("store.db"), Options::default()).expect("the store opens");
         let store = Arc::new(store);
         let sessions = Sessions::new(store.clone(), clock.clone(), cached);
         let compute = Compute::new(1);
         let api = Api::new(FILE_DESCRIPTOR_SET, Access::open())
             .with(wire::rules_service(RulesHandlers::new(compute.clone())))
-            .with(wire::session_service(SessionHandlers::new(sessions.clone(), compute)));
+            .with(wire::session_service(SessionHandlers::new(sessions.clone(), compute, streams.clone())));
         let settings = Settings {
             request_timeout: PATIENCE,
             longest_timeout: PATIENCE,
@@ -99,18 +116,19 @@ impl App {
         let served = tokio::spawn(server::serve(listener, api, settings, ready, stopped));
         let endpoint = Endpoint::from_shared(format!("http://{address}")).expect("an address");
         let channel = endpoint.connect().await.expect("a connection");
-        App { clock, folder, cached, service: sessions, store, channel, stop, served }
+        App { clock, folder, cached, service: sessions, store, channel, endpoint, streams, stopping, stop, served }
     }
 
     /// Stops the server, and starts another one over what it has stored.
     pub async fn restart(self) -> App {
-        let App { clock, folder, cached, service: _, store, channel, stop, served } = self;
+        let App { clock, folder, cached, service: _, store, channel, endpoint: _, streams, stopping, stop, served } = self;
         drop(channel);
+        stopping.send_replace(true);
         stop.send(()).expect("a running server");
         served.await.expect("no panic").expect("no failure");
         store.close().await;
         drop(store);
-        App::over(folder, cached, clock).await
+        App::over(folder, cached, clock, streams).await
     }
 
     pub fn clock_now(&self) -> Micros {
@@ -119,6 +137,11 @@ impl App {
 
     pub fn channel(&self) -> Channel {
         self.channel.clone()
+    }
+
+    /// Where the server is.
+    pub fn endpoint(&self) -> Endpoint {
+        self.endpoint.clone()
     }
 
     pub fn sessions(&self) -> SessionServiceClient<Channel> {

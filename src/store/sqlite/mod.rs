@@ -1,6 +1,7 @@
 //! The embedded store: one SQLite file, written by one thread and read by a few connections.
 
 mod batches;
+mod changes;
 mod condition;
 mod errors;
 mod expiry;
@@ -20,8 +21,8 @@ mod writes;
 pub use open_error::OpenError;
 
 use super::{
-    Append, Appended, Census, Create, CreateAll, Created, CreatedAll, Creation, Delete, Deleted, Expirable, Filter, Head,
-    HeadPage, Health, IdleQuery, Import, Micros, Place, Query, State, Store, StoreError, StoreMetrics, StoredEvent,
+    Append, Appended, Census, Changes, Create, CreateAll, Created, CreatedAll, Creation, Cursor, Delete, Deleted, Expirable,
+    Filter, Head, HeadPage, Health, IdleQuery, Import, Micros, Place, Query, State, Store, StoreError, StoreMetrics, StoredEvent,
 };
 use async_trait::async_trait;
 use condition::Condition;
@@ -166,6 +167,14 @@ impl Store for SqliteStore {
 
     async fn census(&self) -> Result<Census, StoreError> {
         self.readers.read(lists::census).await
+    }
+
+    async fn latest_change(&self) -> Result<Cursor, StoreError> {
+        self.readers.read(changes::end).await
+    }
+
+    async fn changes(&self, after: Cursor, limit: usize) -> Result<Option<Changes>, StoreError> {
+        self.readers.read(move |connection| changes::changes(connection, &after, limit)).await
     }
 
     fn health(&self) -> watch::Receiver<Health> {

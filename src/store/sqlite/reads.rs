@@ -104,11 +104,17 @@ pub(super) fn head_of(row: &Row<'_>) -> rusqlite::Result<Head> {
 }
 
 fn state(row: &Row<'_>, column: usize) -> rusqlite::Result<State> {
-    match row.get(column)? {
-        0 => Ok(State::Active),
-        1 => Ok(State::Finished),
-        2 => Ok(State::Aborted),
-        other => Err(rusqlite::Error::IntegralValueOutOfRange(column, other)),
+    let code = row.get(column)?;
+    state_of(code).ok_or(rusqlite::Error::IntegralValueOutOfRange(column, code))
+}
+
+/// The state that a number stands for, as `writes::state_code` wrote it.
+pub(super) fn state_of(code: i64) -> Option<State> {
+    match code {
+        0 => Some(State::Active),
+        1 => Some(State::Finished),
+        2 => Some(State::Aborted),
+        _ => None,
     }
 }
 

@@ -2,6 +2,7 @@
 //!
 //! A write that is refused has changed nothing, by the order of its steps: what may refuse it comes first.
 
+use super::changes::note_deletion;
 use super::errors::Failure;
 use super::reads;
 use crate::store::{Append, Appended, Create, Created, Delete, Deleted, EventHash, Head, Micros, Players, Request, State};
@@ -138,6 +139,7 @@ pub(super) fn delete(connection: &Connection, delete: &Delete) -> Result<Deleted
         return Ok(Deleted::Conflict(session.version));
     }
     if let Some(head) = reads::head(connection, &delete.session_id)? {
+        note_deletion(connection, &head, delete.time)?;
         delete_labels(connection, &head)?;
         delete_players(connection, &head)?;
     }

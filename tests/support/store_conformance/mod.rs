@@ -1,6 +1,7 @@
 //! What every store must do, whatever database it is made of. Each function wants a store of its own, empty.
 
 mod batches;
+mod changes;
 mod expiry;
 mod imports;
 mod lists;
@@ -8,6 +9,7 @@ mod outcomes;
 mod races;
 
 pub use batches::*;
+pub use changes::*;
 pub use expiry::*;
 pub use imports::*;
 pub use lists::*;

@@ -1,0 +1,140 @@
+//! Which sessions are watched, and how far they have come.
+//!
+//! All that goes from here to a watcher is that there is news. What the news is it reads from the store. So a watcher that
+//! is slow costs no memory and misses nothing, and whatever tells of changes may do so twice, too early or not at all.
+
+use super::Events;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use tokio::sync::watch;
+
+/// The sessions that are watched, and the whole store.
+pub(super) struct WatchedSessions {
+    sessions: Mutex<HashMap<String, Arc<Watched>>>,
+    /// Changes whenever anything does.
+    any: watch::Sender<()>,
+}
+
+/// A session that is watched.
+pub(super) struct Watched {
+    /// How far it has come, as far as anybody has told: 0 at first.
+    latest: watch::Sender<u32>,
+    /// The news that were read last, without and with steps: what one watcher has read the others need not.
+    pub(super) recent: [tokio::sync::Mutex<Recent>; 2],
+}
+
+/// The news after a version.
+#[derive(Default)]
+pub(super) struct Recent {
+    pub(super) after: u32,
+    pub(super) events: Option<Arc<Events>>,
+}
+
+/// A place among a session's watchers. It is left by dropping it.
+pub(super) struct Seat {
+    registry: Arc<WatchedSessions>,
+    session_id: String,
+    pub(super) watched: Arc<Watched>,
+    pub(super) latest: watch::Receiver<u32>,
+}
+
+impl WatchedSessions {
+    pub(super) fn new() -> WatchedSessions {
+        WatchedSessions { sessions: Mutex::default(), any: watch::Sender::new(()) }
+    }
+
+    /// Takes a place among the watchers of a session, of whom there may be `most`.
+    pub(super) fn join(self: &Arc<Self>, session_id: &str, most: usize) -> Option<Seat> {
+        let mut sessions = self.lock();
+        let watched = sessions.entry(session_id.to_owned()).or_insert_with(|| Arc::new(Watched::new()));
+        if watched.latest.receiver_count() >= most {
+            return None;
+        }
+        let (watched, latest) = (watched.clone(), watched.latest.subscribe());
+        Some(Seat { registry: self.clone(), session_id: session_id.to_owned(), watched, latest })
+    }
+
+    /// Tells of a session's new version.
+    pub(super) fn came_to(&self, session_id: &str, version: u32) {
+        if let Some(watched) = self.lock().get(session_id) {
+            watched.latest.send_modify(|latest| *latest = version.max(*latest));
+        }
+        self.any.send_replace(());
+    }
+
+    /// Tells that there is news of a session other than a version: it is gone.
+    pub(super) fn stir(&self, session_id: &str) {
+        self.came_to(session_id, 0);
+    }
+
+    /// Changes whenever anything in the store has.
+    pub(super) fn any(&self) -> watch::Receiver<()> {
+        self.any.subscribe()
+    }
+
+    /// Watchers, and the sessions that they watch.
+    pub(super) fn count(&self) -> (usize, usize) {
+        let sessions = self.lock();
+        (sessions.values().map(|watched| watched.latest.receiver_count()).sum(), sessions.len())
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<String, Arc<Watched>>> {
+        self.sessions.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Watched {
+    fn new() -> Watched {
+        Watched { latest: watch::Sender::new(0), recent: Default::default() }
+    }
+
+    /// Whether others watch it too.
+    pub(super) fn is_shared(&self) -> bool {
+        self.latest.receiver_count() > 1
+    }
+}
+
+impl Drop for Seat {
+    fn drop(&mut self) {
+        let mut sessions = self.registry.lock();
+        // This one is still counted; nobody joins while the registry is locked.
+        if self.watched.latest.receiver_count() <= 1 {
+            sessions.remove(&self.session_id);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_to_leave_closes_the_door() {
+        let registry = Arc::new(WatchedSessions::new());
+        let (first, second) = (registry.join("game", 2), registry.join("game", 2));
+        assert!(first.is_some() && second.is_some());
+        assert!(registry.join("game", 2).is_none());
+        assert_eq!(registry.count(), (2, 1));
+        drop(first);
+        assert_eq!(registry.count(), (1, 1));
+        assert!(registry.join("game", 2).is_some());
+        drop(second);
+        assert_eq!(registry.count(), (0, 0));
+    }
+
+    #[test]
+    fn news_reach_those_who_watch() {
+        let registry = Arc::new(WatchedSessions::new());
+        let mut seat = registry.join("game", 1).expect("room");
+        seat.latest.borrow_and_update();
+        registry.came_to("other", 3);
+        assert!(!seat.latest.has_changed().expect("open"));
+        registry.came_to("game", 3);
+        assert_eq!(*seat.latest.borrow_and_update(), 3);
+        // Late news of an older version, and of a session that is gone, take nothing back.
+        registry.came_to("game", 2);
+        registry.stir("game");
+        assert!(seat.latest.has_changed().expect("open"));
+        assert_eq!(*seat.latest.borrow_and_update(), 3);
+    }
+}

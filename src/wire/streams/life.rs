@@ -1,0 +1,130 @@
+//! How long streams live, and why they end.
+
+use crate::wire::reason::Reason;
+use crate::wire::refuse::Refused;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+use tokio::sync::watch;
+use tokio::time::{Instant, sleep_until};
+use tonic::Status;
+
+/// What all streams have in common.
+#[derive(Debug, Clone)]
+pub struct StreamSettings {
+    /// A watch of which nothing is to be told says so this often.
+    pub heartbeat: Duration,
+    /// So long a stream lives at most.
+    pub longest: Duration,
+    /// When the server stops, streams end spread over this time.
+    pub stop_within: Duration,
+    /// Watches that one session may have.
+    pub watches_a_session: usize,
+    /// Becomes true when the server stops.
+    pub stopping: watch::Receiver<bool>,
+}
+
+impl StreamSettings {
+    /// The settings that a server has unless told otherwise.
+    #[must_use]
+    pub fn new(stopping: watch::Receiver<bool>) -> StreamSettings {
+        StreamSettings {
+            heartbeat: Duration::from_secs(15),
+            longest: Duration::from_secs(3600),
+            stop_within: Duration::from_secs(2),
+            watches_a_session: 10_000,
+            stopping,
+        }
+    }
+}
+
+/// Why a stream waits no longer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Wake {
+    /// There may be news.
+    News,
+    /// A sign of life is due.
+    Beat,
+}
+
+/// The life of one stream.
+pub struct Life {
+    heartbeat: Duration,
+    stop_within: Duration,
+    stopping: watch::Receiver<bool>,
+    /// When it ends, and why.
+    end: Instant,
+    why: Reason,
+    beat: Instant,
+}
+
+impl Life {
+    /// Begins now.
+    pub fn new(settings: &StreamSettings) -> Life {
+        let now = Instant::now();
+        Life {
+            heartbeat: settings.heartbeat,
+            stop_within: settings.stop_within,
+            stopping: settings.stopping.clone(),
+            end: now + settings.longest,
+            why: Reason::StreamAged,
+            beat: now + settings.heartbeat,
+        }
+    }
+
+    /// Whether it goes on.
+    ///
+    /// # Errors
+    /// Why it ends.
+    pub fn check(&mut self) -> Result<(), Reason> {
+        let now = Instant::now();
+        if self.why != Reason::StreamStopping && *self.stopping.borrow() {
+            self.stop(now);
+        }
+        if now >= self.end { Err(self.why) } else { Ok(()) }
+    }
+
+    /// A message goes out, and until the next beat none need.
+    pub fn beat(&mut self) {
+        self.beat = Instant::now() + self.heartbeat;
+    }
+
+    /// Waits for news or for what else is due.
+    ///
+    /// # Errors
+    /// Why it ends.
+    pub async fn wait(&mut self, news: impl Future<Output = ()>) -> Result<Wake, Reason> {
+        tokio::pin!(news);
+        loop {
+            let runs = self.why != Reason::StreamStopping;
+            let stop = async {
+                // Without a sender nobody stops it.
+                if self.stopping.wait_for(|stopping| *stopping).await.is_err() {
+                    std::future::pending::<()>().await;
+                }
+            };
+            tokio::select! {
+                () = &mut news => return Ok(Wake::News),
+                () = sleep_until(self.beat.min(self.end)) => {
+                    return if self.end <= self.beat { Err(self.why) } else { Ok(Wake::Beat) };
+                }
+                () = stop, if runs => self.stop(Instant::now()),
+            }
+        }
+    }
+
+    fn stop(&mut self, now: Instant) {
+        self.why = Reason::StreamStopping;
+        self.end = self.end.min(now + self.stop_within.mul_f64(spread()));
+    }
+}
+
+/// The status that a stream ends with, and what to resume after.
+pub fn ended(why: Reason, resume_after: impl ToString) -> Status {
+    Refused::new(why, why.description(), vec![("resume_after", resume_after.to_string())]).into_status()
+}
+
+/// Numbers from 0 to 1, evenly spread however many are asked for: multiples of the golden ratio.
+fn spread() -> f64 {
+    static STREAMS: AtomicU32 = AtomicU32::new(0);
+    (f64::from(STREAMS.fetch_add(1, Ordering::Relaxed)) * 0.618_033_988_749_894_9).fract()
+}

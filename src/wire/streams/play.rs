@@ -1,0 +1,308 @@
+//! Play: commands in, replies and news out.
+
+use super::life::{Life, ended};
+use super::{Messages, Watcher, messages};
+use crate::wire::SessionHandlers;
+use crate::wire::access::{Caller, may_call};
+use crate::wire::complete::refused;
+use crate::wire::fields::Fields;
+use crate::wire::proto::play_request::Command;
+use crate::wire::proto::play_response::Reply;
+use crate::wire::proto::session_service_server::SessionService;
+use crate::wire::proto::{self, PlayRequest, PlayResponse};
+use crate::wire::reason::{Reason, code_name};
+use crate::wire::refuse::Refused;
+use futures_util::StreamExt;
+use futures_util::future::BoxFuture;
+use futures_util::stream::{AbortHandle, BoxStream, FuturesUnordered, SelectAll, abortable};
+use std::collections::{HashMap, VecDeque};
+use tokio::sync::mpsc;
+use tokio_stream::wrappers::ReceiverStream;
+use tonic::{Request, Response, Status, Streaming};
+use tonic_types::StatusExt;
+
+/// Commands that wait for their replies, at most: while there are so many no more are read.
+const WAITING: usize = 256;
+/// Replies that wait to be taken, at most.
+const OUTGOING: usize = 64;
+/// Watches on one stream, at most.
+const WATCHES: usize = 1_000;
+
+/// Answers the commands of a stream. It ends when the caller has ended its side and has all its replies and no watches.
+pub fn play(handlers: SessionHandlers, caller: Caller, incoming: Streaming<PlayRequest>) -> Messages<PlayResponse> {
+    let (outgoing, replies) = mpsc::channel(OUTGOING);
+    let life = Life::new(&handlers.streams);
+    let player = Player { handlers, caller, outgoing, waiting: 0, sessions: HashMap::new(), running: FuturesUnordered::new() };
+    // A task of its own: commands are carried out whether or not somebody takes replies at that moment.
+    tokio::spawn(player.run(incoming, life));
+    Box::pin(ReceiverStream::new(replies))
+}
+
+/// A command that was carried out: the session that it was on, and the reply.
+type Done = (String, PlayResponse);
+
+struct Player {
+    handlers: SessionHandlers,
+    caller: Caller,
+    outgoing: mpsc::Sender<Result<PlayResponse, Status>>,
+    waiting: usize,
+    /// Sessions on which a command runs, with those that wait for it.
+    sessions: HashMap<String, VecDeque<(String, Command)>>,
+    running: FuturesUnordered<BoxFuture<'static, Done>>,
+}
+
+/// Why a stream ends before its end.
+enum Cut {
+    /// The caller has gone.
+    Gone,
+    /// With this status.
+    With(Status),
+}
+
+impl Player {
+    async fn run(mut self, incoming: Streaming<PlayRequest>, life: Life) {
+        // Nobody is left to be told anything if the caller has gone.
+        if let Err(Cut::With(status)) = self.play(incoming, life).await {
+            let _ = self.outgoing.send(Err(status)).await;
+        }
+    }
+
+    async fn play(&mut self, mut incoming: Streaming<PlayRequest>, mut life: Life) -> Result<(), Cut> {
+        let mut watches = Watches::default();
+        let mut open = true;
+        while open || self.waiting > 0 || !watches.running.is_empty() {
+            tokio::select! {
+                Some((session_id, reply)) = self.running.next(), if !self.running.is_empty() => {
+                    self.waiting -= 1;
+                    self.run_next(session_id);
+                    self.send(reply).await?;
+                }
+                request = incoming.message(), if open && self.waiting < WAITING => match request {
+                    Ok(Some(request)) => self.take(request, &mut watches).await?,
+                    Ok(None) => open = false,
+                    // What can't be read ends the stream: where the next message would begin is not known.
+                    Err(status) => {
+                        self.finish().await?;
+                        return Err(refused(&status).map_or(Cut::Gone, |refused| Cut::With(refused.into_status())));
+                    }
+                },
+                Some(news) = watches.news.next(), if !watches.news.is_empty() => {
+                    watches.note(&news);
+                    self.send(news).await?;
+                }
+                () = self.outgoing.closed() => return Err(Cut::Gone),
+                why = life.wait(std::future::pending()) => {
+                    if let Err(why) = why {
+                        self.finish().await?;
+                        return Err(Cut::With(ended(why, "")));
+                    }
+                    life.beat();
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Waits for the commands that are carried out.
+    async fn finish(&mut self) -> Result<(), Cut> {
+        while let Some((session_id, reply)) = self.running.next().await {
+            self.waiting -= 1;
+            self.run_next(session_id);
+            self.send(reply).await?;
+        }
+        Ok(())
+    }
+
+    async fn send(&mut self, reply: PlayResponse) -> Result<(), Cut> {
+        self.outgoing.send(Ok(reply)).await.map_err(|_closed| Cut::Gone)
+    }
+
+    async fn take(&mut self, request: PlayRequest, watches: &mut Watches) -> Result<(), Cut> {
+        let PlayRequest { command_id, command } = request;
+        let mut fields = Fields::new();
+        // What can't be an id is not repeated.
+        let id = fields.command_id(command_id).unwrap_or_default();
+        if command.is_none() {
+            fields.fault("command", "one of those that this server knows");
+        }
+        match fields.done(command) {
+            Err(status) => self.send(failed(id, &status)).await,
+            Ok(Command::WatchSession(request)) => match watches.begin(&self.handlers, &self.caller, id.clone(), request).await {
+                Ok(()) => Ok(()),
+                Err(status) => self.send(failed(id, &status)).await,
+            },
+            Ok(Command::StopWatch(request)) => {
+                let version = watches.stop(&request.command_id);
+                self.send(reply(id, Reply::StopWatch(proto::StopWatchResponse { version }))).await
+            }
+            Ok(command) => {
+                self.waiting += 1;
+                let session_id = session_of(&command).to_owned();
+                match self.sessions.get_mut(&session_id) {
+                    // Commands on no session yet wait for nothing.
+                    Some(waiting) if !session_id.is_empty() => waiting.push_back((id, command)),
+                    _ => {
+                        self.sessions.insert(session_id.clone(), VecDeque::new());
+                        self.start(session_id, id, command);
+                    }
+                }
+                Ok(())
+            }
+        }
+    }
+
+    /// Starts the command that waited for the last one on its session.
+    fn run_next(&mut self, session_id: String) {
+        match self.sessions.get_mut(&session_id).and_then(VecDeque::pop_front) {
+            Some((id, command)) => self.start(session_id, id, command),
+            None => {
+                self.sessions.remove(&session_id);
+            }
+        }
+    }
+
+    fn start(&mut self, session_id: String, id: String, command: Command) {
+        let (handlers, caller) = (self.handlers.clone(), self.caller.clone());
+        self.running.push(Box::pin(async move {
+            let reply = match carry_out(&handlers, caller, command).await {
+                Ok(done) => reply(id, done),
+                Err(status) => failed(id, &status),
+            };
+            (session_id, reply)
+        }));
+    }
+}
+
+fn reply(command_id: String, reply: Reply) -> PlayResponse {
+    PlayResponse { command_id, reply: Some(reply) }
+}
+
+/// The reply to a command that failed, with all that the status of the call would bear.
+fn failed(command_id: String, status: &Status) -> PlayResponse {
+    let details = status.get_error_details();
+    let (reason, metadata) = match details.error_info() {
+        Some(info) => (info.reason.clone(), info.metadata.clone().into_iter().collect()),
+        None => (Reason::Internal.name().to_owned(), Default::default()),
+    };
+    let refusal = proto::Refusal { reason, message: status.message().to_owned(), metadata };
+    let faults = details.bad_request().map(|bad| bad.field_violations.clone()).unwrap_or_default();
+    let fields = faults.into_iter().map(|fault| proto::FieldFault { field: fault.field, description: fault.description });
+    let retry_after = details.retry_info().and_then(|info| info.retry_delay);
+    let failure = proto::PlayFailure {
+        code: code_name(status.code()).to_owned(),
+        refusal: Some(refusal),
+        fields: fields.collect(),
+        retry_after: retry_after.and_then(|delay| prost_types::Duration::try_from(delay).ok()),
+    };
+    reply(command_id, Reply::Failure(failure))
+}
+
+/// Carries a command out as the call of its name.
+async fn carry_out(handlers: &SessionHandlers, caller: Caller, command: Command) -> Result<Reply, Status> {
+    handlers.check_still_admitted(&caller).await?;
+    macro_rules! call {
+        ($method:literal, $call:ident, $request:expr, $reply:ident) => {{
+            may_call(&caller, concat!("/mancala.v1.SessionService/", $method))?;
+            let mut request = Request::new($request);
+            request.extensions_mut().insert(caller);
+            SessionService::$call(handlers, request).await.map(Response::into_inner).map(Reply::$reply)
+        }};
+    }
+    match command {
+        Command::ApplyMove(request) => call!("ApplyMove", apply_move, request, ApplyMove),
+        Command::Resign(request) => call!("Resign", resign, request, Resign),
+        Command::Propose(request) => call!("Propose", propose, request, Propose),
+        Command::AnswerProposal(request) => call!("AnswerProposal", answer_proposal, request, AnswerProposal),
+        Command::WithdrawProposal(request) => call!("WithdrawProposal", withdraw_proposal, request, WithdrawProposal),
+        Command::ClaimTimeout(request) => call!("ClaimTimeout", claim_timeout, request, ClaimTimeout),
+        Command::CreateSession(request) => call!("CreateSession", create_session, request, CreateSession),
+        Command::GetSession(request) => call!("GetSession", get_session, request, GetSession),
+        Command::ListLegalMoves(request) => call!("ListLegalMoves", list_legal_moves, request, ListLegalMoves),
+        Command::SampleMoves(request) => call!("SampleMoves", sample_moves, request, SampleMoves),
+        Command::CheckMove(request) => call!("CheckMove", check_move, request, CheckMove),
+        // These are the stream's own.
+        Command::WatchSession(_) | Command::StopWatch(_) => Err(Refused::plain(Reason::Internal).into_status()),
+    }
+}
+
+/// The session that a command is on; empty for one that makes a session, whatever its id will be.
+fn session_of(command: &Command) -> &str {
+    match command {
+        Command::ApplyMove(request) => &request.session_id,
+        Command::Resign(request) => &request.session_id,
+        Command::Propose(request) => &request.session_id,
+        Command::AnswerProposal(request) => &request.session_id,
+        Command::WithdrawProposal(request) => &request.session_id,
+        Command::ClaimTimeout(request) => &request.session_id,
+        Command::CreateSession(request) => &request.session_id,
+        Command::GetSession(request) => &request.session_id,
+        Command::ListLegalMoves(request) => &request.session_id,
+        Command::SampleMoves(request) => &request.session_id,
+        Command::CheckMove(request) => &request.session_id,
+        Command::WatchSession(request) => &request.session_id,
+        Command::StopWatch(_) => "",
+    }
+}
+
+/// The watches of a stream, by the ids of the commands that began them.
+#[derive(Default)]
+struct Watches {
+    news: SelectAll<BoxStream<'static, PlayResponse>>,
+    running: HashMap<String, Running>,
+}
+
+struct Running {
+    handle: AbortHandle,
+    version: u32,
+}
+
+impl Watches {
+    async fn begin(
+        &mut self,
+        handlers: &SessionHandlers,
+        caller: &Caller,
+        id: String,
+        request: proto::WatchSessionRequest,
+    ) -> Result<(), Status> {
+        if self.running.contains_key(&id) {
+            let mut fields = Fields::new();
+            fields.fault("command_id", "another one than that of a watch that is running");
+            return fields.done(None);
+        }
+        if self.running.len() >= WATCHES {
+            let text = format!("the stream has {WATCHES} watches already; end one, or open another stream");
+            return Err(Refused::new(Reason::TooManyWatches, text, vec![("most", WATCHES.to_string())]).into_status());
+        }
+        let watcher = Watcher::begin(handlers, caller.clone(), request).await?;
+        let own = id.clone();
+        let news = messages(watcher).map(move |news| match news {
+            Ok(news) => reply(own.clone(), Reply::WatchSession(news)),
+            Err(status) => failed(own.clone(), &status),
+        });
+        let (news, handle) = abortable(news);
+        self.news.push(Box::pin(news));
+        self.running.insert(id, Running { handle, version: 0 });
+        Ok(())
+    }
+
+    /// Notes how far a watch has come, or that it has ended.
+    fn note(&mut self, PlayResponse { command_id, reply }: &PlayResponse) {
+        match reply {
+            Some(Reply::WatchSession(news)) => {
+                if let Some(running) = self.running.get_mut(command_id) {
+                    running.version = news.version;
+                }
+            }
+            _ => {
+                self.running.remove(command_id);
+            }
+        }
+    }
+
+    /// Ends a watch, and gives where it had come.
+    fn stop(&mut self, command_id: &str) -> u32 {
+        let Some(running) = self.running.remove(command_id) else { return 0 };
+        running.handle.abort();
+        running.version
+    }
+}

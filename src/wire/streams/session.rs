@@ -1,0 +1,163 @@
+//! WatchSession.
+
+use super::Source;
+use super::life::{Life, Wake, ended};
+use crate::service::{EventRecord, Events, ServiceError, Watch};
+use crate::session::Credential;
+use crate::wire::SessionHandlers;
+use crate::wire::access::Caller;
+use crate::wire::convert::{event, session as session_out, timestamp};
+use crate::wire::fields::Fields;
+use crate::wire::proto;
+use crate::wire::reason::Reason;
+use crate::wire::refuse::Refused;
+use crate::wire::session_service::note;
+use prost::Message;
+use tonic::Status;
+
+/// A message is complete when its events have grown to this many bytes: steps of long relays are large.
+const MESSAGE_BYTES: usize = 256 << 10;
+
+/// One who watches a session.
+pub struct Watcher {
+    handlers: SessionHandlers,
+    caller: Caller,
+    session_id: String,
+    include_steps: bool,
+    watch: Watch,
+    life: Life,
+    /// The watcher has everything up to here.
+    version: u32,
+    snapshot: Option<proto::Session>,
+    /// The first message was sent.
+    greeted: bool,
+}
+
+impl Watcher {
+    /// Begins to watch.
+    ///
+    /// # Errors
+    /// When the request is malformed, or the caller may not see the session as it asks to.
+    pub async fn begin(
+        handlers: &SessionHandlers,
+        caller: Caller,
+        request: proto::WatchSessionRequest,
+    ) -> Result<Watcher, Status> {
+        let proto::WatchSessionRequest { session_id, after_version, include_snapshot, include_steps } = request;
+        let mut fields = Fields::new();
+        let session_id = fields.session_id(session_id);
+        if include_snapshot && after_version == Some(0) {
+            fields.fault(
+                "after_version",
+                "1 or more with include_snapshot, or left out: before its first event there is no session",
+            );
+        }
+        let session_id = fields.done(Some(session_id))?;
+        note(&session_id);
+        // Before anything is read, so that no change falls between.
+        let watch = handlers.sessions.watch(&session_id, handlers.streams.watches_a_session)?;
+        let sight = handlers.watch_sight(&caller, &session_id).await?;
+        let stored = handlers.sessions.version(&session_id).await?;
+        let current = sight.map_or(stored, |seen| seen.min(stored));
+        let version = match after_version {
+            Some(asked) if asked > current => return Err(ServiceError::VersionAhead { asked, current }.into()),
+            Some(after) => after,
+            None if include_snapshot => current,
+            None => 0,
+        };
+        let snapshot =
+            if include_snapshot { Some(handlers.sessions.look_at(&session_id, version, session_out).await?) } else { None };
+        let (handlers, life) = (handlers.clone(), Life::new(&handlers.streams));
+        Ok(Watcher { handlers, caller, session_id, include_steps, watch, life, version, snapshot, greeted: false })
+    }
+
+    async fn wait_for_message(&mut self) -> Result<proto::WatchSessionResponse, Status> {
+        loop {
+            // What may be seen is asked first: what is stored later than that may be more.
+            let sight = self.handlers.watch_sight(&self.caller, &self.session_id).await?;
+            let news = self.watch.news(self.version, self.include_steps).await?;
+            let current = sight.map_or(news.version, |seen| seen.min(news.version)).max(self.version);
+            let events = self.events(&news, current).await?;
+            if !events.is_empty() || self.snapshot.is_some() || !self.greeted {
+                return Ok(self.message(events, current));
+            }
+            match self.life.wait(self.watch.changed()).await {
+                Ok(Wake::News) => {}
+                Ok(Wake::Beat) => {
+                    // A beat looks into the store too, so that nothing depends on being told.
+                    self.greeted = false;
+                }
+                Err(why) => return Err(ended(why, self.version)),
+            }
+        }
+    }
+
+    fn message(&mut self, events: Vec<proto::Event>, current_version: u32) -> proto::WatchSessionResponse {
+        self.greeted = true;
+        self.version = events.last().map_or(self.version, |event| event.version);
+        let server_time = Some(timestamp(self.handlers.sessions.now()));
+        proto::WatchSessionResponse { session: self.snapshot.take(), events, version: self.version, current_version, server_time }
+    }
+
+    /// The events up to a version, as many whole changes as make a message.
+    async fn events(&self, news: &Events, current: u32) -> Result<Vec<proto::Event>, Status> {
+        let mut events = Vec::new();
+        let mut bytes = 0;
+        for change in news.events.chunk_by(EventRecord::is_of_one_change) {
+            if change.last().is_some_and(|last| last.version > current) {
+                break;
+            }
+            let start = events.len();
+            for record in change {
+                let event = self.event(record.clone()).await?;
+                bytes += event.encoded_len();
+                events.push(event);
+            }
+            if bytes > MESSAGE_BYTES {
+                if start > 0 {
+                    events.truncate(start);
+                }
+                break;
+            }
+        }
+        Ok(events)
+    }
+
+    async fn event(&self, record: EventRecord) -> Result<proto::Event, Status> {
+        let made = match record.version {
+            1 => Some(self.handlers.sessions.look_at(&self.session_id, 1, session_out).await?),
+            _ => None,
+        };
+        Ok(event(record, made))
+    }
+}
+
+impl Source for Watcher {
+    type Message = proto::WatchSessionResponse;
+
+    async fn next(&mut self) -> Result<proto::WatchSessionResponse, Status> {
+        self.life.check().map_err(|why| ended(why, self.version))?;
+        let message = self.wait_for_message().await?;
+        self.life.beat();
+        Ok(message)
+    }
+}
+
+impl SessionHandlers {
+    /// As [`SessionHandlers::sight`], for a caller whose token may have been replaced or revoked since it began to watch.
+    pub(super) async fn watch_sight(&self, caller: &Caller, session_id: &str) -> Result<Option<u32>, Status> {
+        self.check_still_admitted(caller).await?;
+        self.sight(caller, session_id).await
+    }
+
+    /// Whether a caller's token is still in force.
+    pub(super) async fn check_still_admitted(&self, caller: &Caller) -> Result<(), Status> {
+        let Caller::Seat { session_id, seat, hash } = caller else { return Ok(()) };
+        let credential = Credential::Token { seat: *seat, hash: *hash };
+        match self.sessions.look(session_id, |session| session.seats().accept(&credential)).await {
+            Ok(true) => Ok(()),
+            Ok(false) | Err(ServiceError::NotFound { .. }) => Err(Refused::plain(Reason::TokenInvalid).into_status()),
+            Err(error) => Err(error.into()),
+        }
+    }
+}
