@@ -2,7 +2,7 @@
 #![cfg(feature = "server")]
 
 use mancala::config::{AuthMode, Config, ConfigErrors, LogFormat, Operator, Sources, TlsConfig, WebConfig};
-use mancala::server::ConnectionSettings;
+use mancala::server::{ConnectionSettings, Rate};
 use mancala::session::SecretHash;
 use std::ffi::OsString;
 use std::fs;
@@ -89,6 +89,7 @@ fn every_setting_is_read_from_the_environment_as_from_a_file() {
     other.server.listen = "[::1]:4".parse().expect("an address");
     other.server.threads = 3;
     other.server.request_timeout = Duration::from_millis(1500);
+    other.server.longest_timeout = Duration::from_secs(90);
     other.server.drain_delay = Duration::from_secs(5);
     other.server.drain_timeout = Duration::from_secs(60);
     other.server.connections = ConnectionSettings {
@@ -121,6 +122,18 @@ fn every_setting_is_read_from_the_environment_as_from_a_file() {
         .map(|(name, byte)| Operator { name: name.to_owned(), key: SecretHash::new([byte; 32]) })
         .to_vec();
     other.auth.certificates = vec!["ops.example".to_owned()];
+    other.limits.operator = Rate { per_second: 1, burst: 2 };
+    other.limits.seat = Rate { per_second: 3, burst: 4 };
+    other.limits.anonymous = Rate { per_second: 0, burst: 5 };
+    other.limits.open = Rate { per_second: 1_000_000, burst: 1_000_000 };
+    other.limits.calls_in_flight = 7;
+    other.limits.open_sessions = 1_000_000_000;
+    other.limits.trusted_proxies = ["10.0.0.0/8", "fd00::/8"].map(|network| network.parse().expect("a network")).to_vec();
+    other.metrics.listen = Some("[::1]:9090".parse().expect("an address"));
+    // Only builds that can send traces may be told where.
+    other.telemetry.otlp_endpoint = cfg!(feature = "otel").then(|| "http://[::1]:4317".to_owned());
+    other.telemetry.sample_ratio = 0.25;
+    other.telemetry.service_name = "games".to_owned();
     other.retention.finished = Duration::from_secs(720 * 3600);
     other.retention.aborted = Duration::from_secs(90);
     other.retention.abandoned = Duration::from_secs(87_600 * 3600);
@@ -145,7 +158,7 @@ fn every_setting_is_read_from_the_environment_as_from_a_file() {
         }
     }
     environment.push(("MANCALA_STORE__PATH".into(), other.store.path.clone().into()));
-    assert_eq!(environment.len(), 34);
+    assert_eq!(environment.len(), 48);
     assert_eq!(Config::load(&Sources { environment, ..nothing() }), Ok(other));
 }
 
@@ -331,6 +344,51 @@ fn operators_that_are_none_are_faults() {
     assert_eq!(faults(Config::load(&given.sources)).0, ["auth.operators"]);
     given.sources.environment = variables([("MANCALA_AUTH__MODE", "closed"), ("MANCALA_AUTH__OPERATORS", "[]")]);
     assert_eq!(faults(Config::load(&given.sources)).0, ["auth.mode"]);
+}
+
+#[test]
+fn limits_that_are_none_are_faults() {
+    let names =
+        ["operator_rate", "seat_burst", "anonymous_rate", "open_burst", "calls_in_flight", "open_sessions", "trusted_proxies"];
+    let with = |values: [&str; 7]| {
+        let lines: String = names.iter().zip(values).map(|(name, value)| format!("{name} = {value}\n")).collect();
+        Config::load(&given(&format!("[limits]\n{lines}")).sources)
+    };
+    for bad in [
+        ["-1", "0", "1000001", "1000001", "1000001", "1000000001", "[\"10.0.0.0/33\"]"],
+        ["1.5", "'many'", "'1/s'", "0", "-1", "-1", "7"],
+    ] {
+        let mut expected = names.map(|name| format!("limits.{name}"));
+        expected.sort();
+        assert_eq!(faults(with(bad)).0, expected, "{bad:?}");
+    }
+    let config = with(["0", "1", "0", "1", "0", "0", "[\"192.0.2.1\"]"]).expect("a configuration");
+    assert_eq!(config.limits.trusted_proxies, ["192.0.2.1/32".parse().expect("a network")]);
+}
+
+#[test]
+fn traces_go_where_they_can() {
+    let with = |lines: &str| Config::load(&given(&format!("[telemetry]\n{lines}")).sources);
+    for endpoint in ["127.0.0.1:4317", "ftp://host", "http://", "collector"] {
+        assert_eq!(faults(with(&format!("otlp_endpoint = '{endpoint}'\n"))).0, ["telemetry.otlp_endpoint"], "{endpoint}");
+    }
+    let (keys, _) = faults(with("sample_ratio = 1.5\nservice_name = ''\n"));
+    assert_eq!(keys, ["telemetry.sample_ratio", "telemetry.service_name"]);
+    let set = with("otlp_endpoint = 'http://collector:4317'\nsample_ratio = 1\n");
+    if cfg!(feature = "otel") {
+        assert_eq!(set.expect("a configuration").telemetry.otlp_endpoint.as_deref(), Some("http://collector:4317"));
+    } else {
+        let (keys, text) = faults(set);
+        assert_eq!(keys, ["telemetry.otlp_endpoint"]);
+        assert!(text.contains("--features otel"), "{text}");
+    }
+}
+
+#[test]
+fn a_time_that_callers_need_not_ask_for_is_within_the_longest() {
+    let (keys, text) = faults(Config::load(&given("[server]\nrequest_timeout = '31s'\n").sources));
+    assert_eq!(keys, ["server.longest_timeout"]);
+    assert!(text.contains("shorter than server.request_timeout"), "{text}");
 }
 
 #[test]

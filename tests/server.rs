@@ -100,7 +100,8 @@ struct Running {
 }
 
 async fn start(change: impl FnOnce(&mut Settings)) -> Running {
-    let mut settings = Settings { request_timeout: PATIENCE, drain_timeout: PATIENCE, ..Settings::default() };
+    let mut settings =
+        Settings { request_timeout: PATIENCE, longest_timeout: PATIENCE, drain_timeout: PATIENCE, ..Settings::default() };
     change(&mut settings);
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
     let address = listener.local_addr().expect("an address");

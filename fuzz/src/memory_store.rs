@@ -4,8 +4,9 @@
 
 use async_trait::async_trait;
 use mancala::store::{
-    Append, Appended, Change, Changed, Changes, Create, CreateAll, Created, CreatedAll, Creation, Cursor, Delete, Deleted,
-    Expirable, Head, HeadPage, Health, IdleQuery, Import, Micros, Place, Query, Request, State, Store, StoreError, StoredEvent,
+    Append, Appended, Census, Change, Changed, Changes, Create, CreateAll, Created, CreatedAll, Creation, Cursor, Delete,
+    Deleted, Expirable, Head, HeadPage, Health, IdleQuery, Import, Micros, Place, Query, Request, State, Store, StoreError,
+    StoredEvent,
 };
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -316,6 +317,17 @@ impl Store for MemoryStore {
         };
         let of = |head: &Head| head.deadline.map(|deadline| (head.session_id.clone(), deadline));
         self.with(|kept| kept.first(limit, key).into_iter().filter_map(of).collect())
+    }
+
+    async fn count(&self, filter: Filter, most: usize) -> Result<usize, StoreError> {
+        self.with(|kept| kept.heads().filter(|head| filter.matches(head)).take(most).count())
+    }
+
+    async fn census(&self) -> Result<Census, StoreError> {
+        self.with(|kept| {
+            let of = |state| kept.heads().filter(|head| head.state == state).count() as u64;
+            Census { active: of(State::Active), finished: of(State::Finished), aborted: of(State::Aborted) }
+        })
     }
 
     async fn latest_change(&self) -> Result<Cursor, StoreError> {

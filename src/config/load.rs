@@ -7,8 +7,8 @@ use crate::config::auth::operators;
 use crate::config::network;
 use crate::config::text::elements;
 use crate::config::{
-    AuthConfig, AuthMode, Config, ConfigErrors, Fault, LogConfig, LogFormat, RetentionConfig, ServerConfig, Sources, StoreConfig,
-    duration,
+    AuthConfig, AuthMode, Config, ConfigErrors, Fault, LimitsConfig, LogConfig, LogFormat, MetricsConfig, RetentionConfig,
+    ServerConfig, Sources, StoreConfig, TelemetryConfig, duration,
 };
 use config::{File, FileFormat, Map, Source, Value, ValueKind};
 use std::collections::BTreeMap;
@@ -47,7 +47,10 @@ pub fn load(sources: &Sources) -> Result<Config, ConfigErrors> {
         web: network::web(&mut given, defaults.web),
         store: StoreConfig { path: given.take("store.path", defaults.store.path, "the path of a file", data_file) },
         auth,
+        limits: LimitsConfig::take(&mut given, defaults.limits),
         retention: retention(&mut given, defaults.retention),
+        metrics: MetricsConfig::take(&mut given, defaults.metrics),
+        telemetry: TelemetryConfig::take(&mut given, defaults.telemetry),
         log: LogConfig {
             filter: given.take("log.filter", defaults.log.filter, "levels such as \"info\" or \"warn,mancala=debug\"", filter),
             format: given.take("log.format", defaults.log.format, "\"human\" or \"json\"", format),
@@ -91,11 +94,20 @@ fn server(given: &mut Given, defaults: ServerConfig, mode: AuthMode) -> ServerCo
             &format!("{time}, more than 0"),
             |text| up_to_longest(text).filter(|time| !time.is_zero()),
         ),
+        longest_timeout: given.take(
+            "server.longest_timeout",
+            defaults.longest_timeout,
+            &format!("{time}, more than 0"),
+            |text| up_to_longest(text).filter(|time| !time.is_zero()),
+        ),
         drain_delay: given.take("server.drain_delay", defaults.drain_delay, time, up_to_longest),
         drain_timeout: given.take("server.drain_timeout", defaults.drain_timeout, time, up_to_longest),
         connections: network::connections(given, defaults.connections),
         allow_open: given.take("server.allow_open", defaults.allow_open, "true or false", |text| text.parse().ok()),
     };
+    if server.request_timeout > server.longest_timeout {
+        given.fault("server.longest_timeout", "shorter than server.request_timeout, which calls have without asking for it");
+    }
     if mode == AuthMode::Open && !server.allow_open && !is_loopback(server.listen) {
         let problem = format!(
             "{} can be reached from other machines, and whoever reaches it may do anything: \
@@ -212,7 +224,7 @@ impl Given {
     }
 
     /// Takes a setting out as it was given.
-    fn take_value(&mut self, key: &'static str) -> Option<Value> {
+    pub(super) fn take_value(&mut self, key: &'static str) -> Option<Value> {
         let value = self.values.remove(key)?;
         self.origins.extend(value.origin().map(|origin| (key, origin.to_owned())));
         Some(value)

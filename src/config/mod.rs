@@ -3,15 +3,21 @@
 mod auth;
 pub(crate) mod duration;
 mod fault;
+mod limits;
 mod load;
+mod metrics;
 mod network;
 mod sources;
+mod telemetry;
 mod text;
 
 pub use auth::{AuthConfig, AuthMode, Operator};
 pub use fault::{ConfigErrors, Fault};
+pub use limits::LimitsConfig;
+pub use metrics::MetricsConfig;
 pub use network::{TlsConfig, WebConfig};
 pub use sources::Sources;
+pub use telemetry::TelemetryConfig;
 
 use crate::config::network::write_connections;
 use crate::config::text::quoted;
@@ -37,8 +43,14 @@ pub struct Config {
     pub store: StoreConfig,
     /// Who may do what.
     pub auth: AuthConfig,
+    /// What callers may ask for.
+    pub limits: LimitsConfig,
     /// How long sessions are kept.
     pub retention: RetentionConfig,
+    /// Where it is measured.
+    pub metrics: MetricsConfig,
+    /// Where traces go.
+    pub telemetry: TelemetryConfig,
     /// What is logged.
     pub log: LogConfig,
 }
@@ -50,8 +62,10 @@ pub struct ServerConfig {
     pub listen: SocketAddr,
     /// Threads that answer calls; 0: see [`ServerConfig::worker_threads`].
     pub threads: usize,
-    /// A call that hasn't answered by then fails.
+    /// A call that hasn't answered by then fails, unless its caller gives it another time.
     pub request_timeout: Duration,
+    /// The longest time that a caller may give.
+    pub longest_timeout: Duration,
     /// On a stop, time between reporting NOT_SERVING and refusing connections.
     pub drain_delay: Duration,
     /// On a stop, time that calls in flight have after that.
@@ -109,7 +123,8 @@ impl Config {
             server: ServerConfig {
                 listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 50051)),
                 threads: 0,
-                request_timeout: Duration::from_secs(30),
+                request_timeout: Duration::from_secs(5),
+                longest_timeout: Duration::from_secs(30),
                 drain_delay: Duration::ZERO,
                 drain_timeout: Duration::from_secs(8),
                 connections: ConnectionSettings::default(),
@@ -119,6 +134,7 @@ impl Config {
             web: WebConfig::defaults(),
             store: StoreConfig { path },
             auth: AuthConfig { mode: AuthMode::Open, operators: Vec::new(), certificates: Vec::new() },
+            limits: LimitsConfig::default(),
             retention: RetentionConfig {
                 finished: Duration::ZERO,
                 aborted: Duration::ZERO,
@@ -126,6 +142,8 @@ impl Config {
                 notice: Duration::from_secs(24 * 3600),
                 sweep_every: Duration::from_secs(60),
             },
+            metrics: MetricsConfig { listen: None },
+            telemetry: TelemetryConfig::default(),
             log: LogConfig { filter: "info".to_owned(), format: LogFormat::Human },
         }
     }
@@ -140,6 +158,7 @@ impl Config {
     pub fn settings(&self) -> Settings {
         Settings {
             request_timeout: self.server.request_timeout,
+            longest_timeout: self.server.longest_timeout,
             drain_delay: self.server.drain_delay,
             drain_timeout: self.server.drain_timeout,
             connections: self.server.connections,
@@ -182,11 +201,21 @@ impl LogFormat {
 
 impl fmt::Display for Config {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let ServerConfig { listen, threads, request_timeout, drain_delay, drain_timeout, connections, allow_open } = &self.server;
+        let ServerConfig {
+            listen,
+            threads,
+            request_timeout,
+            longest_timeout,
+            drain_delay,
+            drain_timeout,
+            connections,
+            allow_open,
+        } = &self.server;
         writeln!(f, "[server]")?;
         writeln!(f, "listen = \"{listen}\"")?;
         writeln!(f, "threads = {threads}")?;
         writeln!(f, "request_timeout = \"{}\"", duration::format(*request_timeout))?;
+        writeln!(f, "longest_timeout = \"{}\"", duration::format(*longest_timeout))?;
         writeln!(f, "drain_delay = \"{}\"", duration::format(*drain_delay))?;
         writeln!(f, "drain_timeout = \"{}\"", duration::format(*drain_timeout))?;
         write_connections(f, connections)?;
@@ -198,6 +227,7 @@ impl fmt::Display for Config {
         writeln!(f, "path = {}", quoted(&path.to_string_lossy()))?;
 
         write!(f, "\n[auth]\n{}", self.auth)?;
+        write!(f, "\n[limits]\n{}", self.limits)?;
         let RetentionConfig { finished, aborted, abandoned, notice, sweep_every } = &self.retention;
         writeln!(f, "\n[retention]")?;
         writeln!(f, "finished = \"{}\"", duration::format(*finished))?;
@@ -206,6 +236,8 @@ impl fmt::Display for Config {
         writeln!(f, "notice = \"{}\"", duration::format(*notice))?;
         writeln!(f, "sweep_every = \"{}\"", duration::format(*sweep_every))?;
 
+        write!(f, "\n[metrics]\n{}", self.metrics)?;
+        write!(f, "\n[telemetry]\n{}", self.telemetry)?;
         let LogConfig { filter, format } = &self.log;
         writeln!(f, "\n[log]")?;
         writeln!(f, "filter = {}", quoted(filter))?;

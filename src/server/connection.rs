@@ -89,8 +89,8 @@ where
     let service = host.service.clone().map_request(move |request: Request<Incoming>| {
         let mut request = request.map(Body::new);
         request.extensions_mut().insert(info.clone());
-        if let Some(operator) = operator {
-            request.extensions_mut().insert(operator);
+        if let Some(operator) = &operator {
+            request.extensions_mut().insert(operator.clone());
         }
         request
     });

@@ -10,32 +10,45 @@ mod frames;
 mod gate;
 mod guard;
 mod health;
+mod layers;
 mod log;
+mod measure;
+mod metrics;
+mod monitor;
+mod observe;
 mod overdue;
+mod peer;
 mod places;
+pub mod process;
+mod rates;
 mod reflection;
 mod reload;
+mod room;
 mod settings;
 pub mod signal;
 mod socket;
 mod stall;
 mod tls;
+mod trace;
 mod web;
 
 pub use api::Api;
 pub use counts::{Count, Counts};
 pub use descriptors::fit as connections_that_fit;
+pub use layers::Limits;
+pub use measure::CallMetrics;
+pub use metrics::Metrics;
+pub use monitor::monitor;
+pub use rates::{Rate, Rates};
 pub use settings::{ConnectionSettings, Settings, TlsSettings, WebSettings};
 pub use tls::TlsError;
 
 use crate::server::connection::{Host, Phase};
-use crate::server::gate::GateLayer;
-use crate::server::guard::GuardLayer;
 use crate::server::health::{Health, Serving};
-use crate::server::log::LogLayer;
 use crate::server::places::Places;
 use crate::server::reload::Reload;
 use crate::server::tls::{Files, Tls};
+use crate::wire::deadline::TimeLimits;
 use http::{Request, Response};
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -43,7 +56,7 @@ use std::time::Duration;
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tonic::body::Body;
-use tower::{Service, ServiceBuilder};
+use tower::{Layer, Service, ServiceBuilder};
 
 /// Once connections are refused, streams have so long to end by themselves before their connections are told to go.
 const STREAMS_END: Duration = Duration::from_secs(2);
@@ -93,11 +106,8 @@ pub async fn serve(
     // Now and not by the first report: a connection may be answered before that.
     serving.send_replace(Serving::when(*ready.borrow()));
     let routes = reflection::add(api.routes, &api.names, api.descriptors)?.add_service(health);
-    let service = ServiceBuilder::new()
-        .layer(LogLayer)
-        .layer(GuardLayer::new(settings.request_timeout))
-        .layer(GateLayer::new(api.access))
-        .service(routes.prepare());
+    let times = TimeLimits { unless_given: settings.request_timeout, longest: settings.longest_timeout };
+    let service = layers::layers(api.access, times, api.limits, api.metrics).layer(routes.prepare());
 
     let (tls, reload) = settings.tls.clone().map(Reload::start).transpose()?.unzip();
     let stop = announce_stop(&serving, ready, shutdown, settings.drain_delay);

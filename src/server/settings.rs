@@ -8,8 +8,10 @@ use std::time::Duration;
 /// How a server behaves.
 #[derive(Debug, Clone)]
 pub struct Settings {
-    /// A call that hasn't answered by then fails with DEADLINE_EXCEEDED. A caller's own deadline is kept too.
+    /// A call that hasn't answered by then fails with DEADLINE_EXCEEDED, unless its caller gives it another time.
     pub request_timeout: Duration,
+    /// The longest time that a caller may give.
+    pub longest_timeout: Duration,
     /// Time between reporting NOT_SERVING and refusing connections, for balancers to take notice.
     pub drain_delay: Duration,
     /// Time that calls in flight have to finish once connections are refused.
@@ -27,7 +29,8 @@ pub struct Settings {
 impl Default for Settings {
     fn default() -> Self {
         Self {
-            request_timeout: Duration::from_secs(30),
+            request_timeout: Duration::from_secs(5),
+            longest_timeout: Duration::from_secs(30),
             drain_delay: Duration::ZERO,
             drain_timeout: Duration::from_secs(8),
             connections: ConnectionSettings::default(),

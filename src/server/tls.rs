@@ -155,7 +155,7 @@ impl Tls {
     pub fn operator(&self, stream: &TlsStream<TcpStream>) -> Option<OperatorCertificate> {
         let (_, session) = stream.get_ref();
         let certificate = EndEntityCert::try_from(session.peer_certificates()?.first()?).ok()?;
-        let is_one = self.operators.iter().any(|name| certificate.verify_is_valid_for_subject_name(name).is_ok());
-        is_one.then_some(OperatorCertificate)
+        let name = self.operators.iter().find(|name| certificate.verify_is_valid_for_subject_name(name).is_ok())?;
+        Some(OperatorCertificate(name.to_str().into()))
     }
 }

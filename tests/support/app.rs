@@ -101,7 +101,8 @@ impl App {
         let api = Api::new(FILE_DESCRIPTOR_SET, Access::open())
             .with(wire::rules_service(RulesHandlers::new(compute.clone())))
             .with(wire::session_service(SessionHandlers::new(sessions.clone(), compute, streams.clone())));
-        let mut settings = Settings { request_timeout: PATIENCE, drain_timeout: PATIENCE, ..Settings::default() };
+        let mut settings =
+            Settings { request_timeout: PATIENCE, longest_timeout: PATIENCE, drain_timeout: PATIENCE, ..Settings::default() };
         settings.connections.max_streams = 512;
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
         let address = listener.local_addr().expect("an address");
