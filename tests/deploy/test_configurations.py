@@ -1,0 +1,36 @@
+"""Every file of deploy/ parses, and the server takes the configurations among them."""
+
+import pytest
+import yaml
+
+from programs import DEPLOY, drain, load_json, run, settings
+from server import BINARY, environment
+
+CONFIGURATIONS = sorted(DEPLOY.rglob("*.toml"))
+
+
+def test_every_yaml_and_json_file_parses():
+    texts = sorted(DEPLOY.rglob("*.yaml")) + sorted(DEPLOY.rglob("*.yml"))
+    assert len(texts) > 10
+    for path in texts:
+        assert list(yaml.safe_load_all(path.read_text(encoding="utf-8"))), path
+    for path in DEPLOY.rglob("*.json"):
+        assert load_json(path), path
+
+
+@pytest.mark.parametrize("path", CONFIGURATIONS, ids=lambda path: str(path.relative_to(DEPLOY)))
+def test_the_server_takes_the_configuration(path, operator_settings):
+    _, operator = operator_settings
+    # Not the mode: that is for the file to say.
+    told = {"MANCALA_AUTH__OPERATORS": operator["MANCALA_AUTH__OPERATORS"]}
+    run(str(BINARY), "check-config", "--config", path, env=environment() | told | {"HOME": "/nonexistent"})
+
+
+@pytest.mark.parametrize("path", [path for path in CONFIGURATIONS if path.name != "mancala.toml" or path.parent != DEPLOY], ids=str)
+def test_configurations_for_others_to_reach_are_closed(path):
+    configuration = settings(path)
+    assert configuration["auth"]["mode"] == "token"
+    assert configuration["log"]["format"] == "json"
+    assert not configuration["server"].get("allow_open", False)
+    # The time that everything else of deploy/ waits for.
+    assert drain(configuration) == 13
