@@ -13,7 +13,7 @@ stubs.generate()
 
 import pytest  # noqa: E402
 
-pytest.register_assert_rewrite("client", "programs", "server")
+pytest.register_assert_rewrite("client", "programs", "proxies", "sandbox", "server")
 
 from programs import UNPRIVILEGED, certificate  # noqa: E402
 from server import Server, new_operator  # noqa: E402
