@@ -40,6 +40,8 @@ def test_monitoring_is_an_option_and_its_files_are_there():
     assert set(optional) == {"prometheus", "grafana"}
     mounts = [volume for service in optional.values() for volume in service["volumes"] if volume.startswith("./")]
     assert mounts
+    provider = (DEPLOY / "monitoring/grafana/provisioning/dashboards/mancala.yaml").read_text(encoding="utf-8")
+    assert any(documents(provider)[0]["providers"][0]["options"]["path"] == mount.split(":")[1] for mount in mounts)
     for mount in mounts:
         path, _, mode = mount.split(":")
         assert (PATH.parent / path).exists(), path

@@ -1,9 +1,11 @@
 """Every file of deploy/ parses, and the server takes the configurations among them."""
 
+import re
+
 import pytest
 import yaml
 
-from programs import DEPLOY, drain, load_json, run, settings
+from programs import DEPLOY, ROOT, drain, load_json, run, settings
 from server import BINARY, environment
 
 CONFIGURATIONS = sorted(DEPLOY.rglob("*.toml"))
@@ -34,3 +36,13 @@ def test_configurations_for_others_to_reach_are_closed(path):
     assert not configuration["server"].get("allow_open", False)
     # The time that everything else of deploy/ waits for.
     assert drain(configuration) == 13
+
+
+def test_versions_are_those_of_the_crate():
+    package = settings(ROOT / "Cargo.toml")["package"]
+    version, rust = package["version"], package["rust-version"]
+    texts = {path: (DEPLOY / path).read_text(encoding="utf-8") for path in ("Dockerfile", "compose.yaml", "kubernetes/base/kustomization.yaml")}
+    assert re.findall(r"^ARG VERSION=(.+)$", texts["Dockerfile"], re.MULTILINE) == [version]
+    assert re.findall(r"^ARG RUST_VERSION=(.+)$", texts["Dockerfile"], re.MULTILINE) == [rust]
+    assert re.findall(r"\bmancala:(\d\S*)", texts["Dockerfile"] + texts["compose.yaml"]) == [version] * 2
+    assert re.findall(r"(?:newTag|app\.kubernetes\.io/version): (.+)$", texts["kubernetes/base/kustomization.yaml"], re.MULTILINE) == [version] * 2

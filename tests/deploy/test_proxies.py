@@ -139,14 +139,26 @@ def frames(body):
     return found
 
 
-def test_envoy_speaks_grpc_web_with_the_pages_of_its_list(envoy, tls):
-    headers = {"origin": "https://play.example", "content-type": "application/grpc-web+proto", "x-grpc-web": "1"}
-    status, answered, body = web_request(envoy, tls, "POST", headers, struct.pack(">BI", 0, 0))
+def web_call_works(proxy, tls, **more):
+    headers = {"origin": "https://play.example", "content-type": "application/grpc-web+proto", "x-grpc-web": "1"} | more
+    status, answered, body = web_request(proxy, tls, "POST", headers, struct.pack(">BI", 0, 0))
     assert (status, answered["access-control-allow-origin"]) == (200, "https://play.example")
     (message_kind, message), (trailer_kind, trailers) = frames(body)
     assert (message_kind, trailer_kind) == (0, 0x80)
     assert len(rules_service.ListGamesResponse.FromString(message).games) == 5
     assert b"grpc-status:0" in trailers.replace(b" ", b"")
+
+
+def test_envoy_speaks_grpc_web_with_the_pages_of_its_list(envoy, tls):
+    web_call_works(envoy, tls)
+
+
+def test_nginx_passes_grpc_web_to_a_server_that_speaks_it(open_folder, tls, tmp_path):
+    web = {"MANCALA_WEB__ENABLED": "true", "MANCALA_WEB__ALLOW_ORIGINS": '["https://play.example"]'}
+    server = Server(tmp_path / "games.db", web)
+    with Nginx(open_folder, tls, server.address) as proxy:
+        web_call_works(proxy, tls, host="web.mancala.example")
+    server.stop()
 
 
 def test_envoy_lets_only_pages_of_its_list_call(envoy, tls):
