@@ -2,6 +2,7 @@
 
 import collections
 import re
+import subprocess
 import urllib.request
 
 import grpc
@@ -9,14 +10,14 @@ import pytest
 
 from client import Client
 from mancala.v1 import session_service_pb2 as session_service
-from programs import DEPLOY, documents, load_json, run, wait_for
+from programs import DEPLOY, documents, load_json, program, run, wait_for
 from server import Server
 
 MONITORING = DEPLOY / "monitoring"
 DASHBOARD = MONITORING / "grafana" / "dashboards" / "mancala.json"
 # What Prometheus itself puts on series.
 SCRAPE_LABELS = {"job", "instance", "le"}
-NAME = r"\b(?:mancala|process)_\w+"
+NAME = r"\bmancala_\w+"
 
 
 def rules():
@@ -73,8 +74,8 @@ def test_the_dashboard_is_laid_out():
 
 
 @pytest.fixture(scope="module")
-def exposed(tmp_path_factory, operator_settings):
-    """Names of the samples of a server that was used in every way that is counted, and the labels of each."""
+def scraped(tmp_path_factory, operator_settings):
+    """What Prometheus gets of a server that was used in every way that is counted."""
     key, settings = operator_settings
     limits = {"MANCALA_METRICS__LISTEN": "127.0.0.1:0", "MANCALA_LIMITS__ANONYMOUS_RATE": "1", "MANCALA_LIMITS__ANONYMOUS_BURST": "1"}
     server = Server(tmp_path_factory.mktemp("metrics") / "games.db", settings | limits)
@@ -92,15 +93,30 @@ def exposed(tmp_path_factory, operator_settings):
             for _ in range(3):
                 with pytest.raises(grpc.RpcError):
                     stranger.sessions.GetSession(session_service.GetSessionRequest(session_id="measured"))
-        # Sessions are counted by themselves, now and then.
-        yield wait_for(lambda: scrape(address) if "mancala_sessions" in scrape(address) else None, "count of sessions")
+        def with_sessions():
+            """Sessions are counted by themselves, now and then."""
+            with urllib.request.urlopen(f"http://{address}/metrics", timeout=5) as answer:
+                text = answer.read().decode()
+            return text if "mancala_sessions{" in text else None
+
+        yield wait_for(with_sessions, "count of sessions")
     finally:
         server.stop()
 
 
-def scrape(address):
-    with urllib.request.urlopen(f"http://{address}/metrics", timeout=5) as answer:
-        text = answer.read().decode()
+@pytest.fixture(scope="module")
+def exposed(scraped):
+    """Names of the samples, and the labels of each."""
+    return labels_of(scraped)
+
+
+def test_prometheus_finds_no_fault_with_the_metrics(scraped):
+    checked = subprocess.run([program("promtool"), "check", "metrics"], input=scraped, capture_output=True, text=True)
+    assert (checked.returncode, checked.stdout, checked.stderr) == (0, "", "")
+
+
+def labels_of(text):
+    """The labels of the samples of each name, in a scrape."""
     labels = collections.defaultdict(set)
     for line in text.splitlines():
         if sample := re.match(r"([a-z_:]\w*)(?:\{(.*)\})? ", line):
