@@ -39,6 +39,12 @@ def dashboard_expressions():
     return [target["expr"] for panel in panels() for target in panel["targets"]] + variables + annotations
 
 
+def expressions():
+    """All that is asked of Prometheus."""
+    recorded, alerts = rules()
+    return [*recorded.values(), *alerts.values(), *dashboard_expressions()]
+
+
 def test_prometheus_takes_configuration_and_rules():
     run("promtool", "check", "config", MONITORING / "prometheus.yml")
     run("promtool", "check", "rules", "--lint=all", "--lint-fatal", MONITORING / "rules.yml")
@@ -77,8 +83,9 @@ def test_the_dashboard_is_laid_out():
 def scraped(tmp_path_factory, operator_settings):
     """What Prometheus gets of a server that was used in every way that is counted."""
     key, settings = operator_settings
-    limits = {"MANCALA_METRICS__LISTEN": "127.0.0.1:0", "MANCALA_LIMITS__ANONYMOUS_RATE": "1", "MANCALA_LIMITS__ANONYMOUS_BURST": "1"}
-    server = Server(tmp_path_factory.mktemp("metrics") / "games.db", settings | limits)
+    tight = {"MANCALA_LIMITS__ANONYMOUS_RATE": "1", "MANCALA_LIMITS__ANONYMOUS_BURST": "1"}
+    watched = {"MANCALA_METRICS__LISTEN": "127.0.0.1:0"}
+    server = Server(tmp_path_factory.mktemp("metrics") / "games.db", settings | tight | watched)
     try:
         address = wait_for(lambda: re.search(r"metrics on http://(\S+)/metrics", server.output()), "address of metrics")[1]
         with Client(server.address, token=key) as client:
@@ -125,16 +132,13 @@ def labels_of(text):
 
 
 def test_every_metric_that_is_named_is_exposed(exposed):
-    recorded, alerts = rules()
-    expressions = [*recorded.values(), *alerts.values(), *dashboard_expressions()]
-    named = {name for expression in expressions for name in re.findall(NAME, expression)}
+    named = {name for expression in expressions() for name in re.findall(NAME, expression)}
     assert len(named) > 15
     assert named - set(exposed) == set()
 
 
 def test_every_label_that_is_named_is_on_its_metric(exposed):
-    recorded, alerts = rules()
-    for expression in [*recorded.values(), *alerts.values(), *dashboard_expressions()]:
+    for expression in expressions():
         for name, matchers in re.findall(rf"({NAME})\{{([^}}]*)\}}", expression):
             matched = set(re.findall(r"(\w+)\s*(?:=~|!~|!=|=)", matchers))
             assert matched <= exposed[name] | SCRAPE_LABELS, expression
@@ -145,6 +149,6 @@ def test_every_label_that_is_named_is_on_its_metric(exposed):
 
 
 def test_what_is_recorded_is_what_is_used():
-    recorded, alerts = rules()
-    used = {name for expression in [*recorded.values(), *alerts.values(), *dashboard_expressions()] for name in re.findall(r"mancala:[\w:]+", expression)}
+    recorded, _ = rules()
+    used = {name for expression in expressions() for name in re.findall(r"mancala:[\w:]+", expression)}
     assert used == set(recorded)

@@ -1,5 +1,6 @@
 """Calls through Envoy and nginx with the configurations of deploy/proxy, by real clients and over TLS."""
 
+import contextlib
 import http.client
 import ssl
 import struct
@@ -86,29 +87,39 @@ def test_without_a_server_nginx_gives_clients_what_they_retry_on(open_folder, tl
     assert refused.value.code() == grpc.StatusCode.UNAVAILABLE
 
 
+@contextlib.contextmanager
+def through_envoy(folder, tls, *upstreams):
+    """Envoy in front of these, a connection to it, and they."""
+    with contextlib.ExitStack() as running:
+        servers = [running.enter_context(upstream) for upstream in upstreams]
+        proxy = running.enter_context(Envoy(folder, tls, [server.address for server in servers]))
+        yield proxy, running.enter_context(channel(proxy, tls)), *servers
+
+
 def call(connected):
     return connected.unary_unary("/mancala.v1.SessionService/ApplyMove")(b"", timeout=SECONDS).decode()
 
 
 def test_envoy_repeats_unavailable_three_times_and_nothing_else(tmp_path, tls):
-    with Upstream("late", failures=3) as late, Envoy(tmp_path, tls, [late.address]) as proxy, channel(proxy, tls) as connected:
+    with through_envoy(tmp_path, tls, Upstream("late", failures=3)) as (_, connected, late):
         assert (call(connected), late.calls) == ("late", 4)
-    for code, failures, calls in [(grpc.StatusCode.UNAVAILABLE, 4, 4), (grpc.StatusCode.ABORTED, 1, 1), (grpc.StatusCode.INTERNAL, 1, 1)]:
-        with Upstream("bad", failures, code) as bad, Envoy(tmp_path, tls, [bad.address]) as proxy, channel(proxy, tls) as connected:
+    unavailable, aborted, internal = grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.ABORTED, grpc.StatusCode.INTERNAL
+    for code, failures, calls in [(unavailable, 4, 4), (aborted, 1, 1), (internal, 1, 1)]:
+        with through_envoy(tmp_path, tls, Upstream("bad", failures, code)) as (_, connected, bad):
             with pytest.raises(grpc.RpcError) as refused:
                 call(connected)
             assert (refused.value.code(), bad.calls) == (code, calls)
 
 
 def test_envoy_does_not_repeat_a_stream(tmp_path, tls):
-    with Upstream("bad", failures=1) as bad, Envoy(tmp_path, tls, [bad.address]) as proxy, channel(proxy, tls) as connected:
+    with through_envoy(tmp_path, tls, Upstream("bad", failures=1)) as (_, connected, bad):
         with pytest.raises(grpc.RpcError) as refused:
             list(connected.unary_stream("/mancala.v1.SessionService/WatchSession")(b"", timeout=SECONDS))
         assert (refused.value.code(), bad.calls) == (grpc.StatusCode.UNAVAILABLE, 1)
 
 
 def test_envoy_takes_turns_by_call_and_leaves_out_who_does_not_serve(tmp_path, tls):
-    with Upstream("a") as a, Upstream("b") as b, Envoy(tmp_path, tls, [a.address, b.address]) as proxy, channel(proxy, tls) as connected:
+    with through_envoy(tmp_path, tls, Upstream("a"), Upstream("b")) as (proxy, connected, a, _):
         wait_for(lambda: proxy.healthy() == 2, "second healthy server")
         answers = [call(connected) for _ in range(10)]
         assert sorted(answers) == ["a"] * 5 + ["b"] * 5, "one connection, two servers"
