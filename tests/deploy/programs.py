@@ -4,6 +4,7 @@ import json
 import os
 import re
 import shutil
+import socket
 import subprocess
 import time
 import tomllib
@@ -94,6 +95,13 @@ def unprivileged():
         return []
     who = [f"--reuid={UNPRIVILEGED}", f"--regid={UNPRIVILEGED}", "--clear-groups"]
     return [program("setpriv"), *who, "--bounding-set=-all", "--inh-caps=-all", "--no-new-privs"]
+
+
+def free_port():
+    """A port that nobody has right now, for programs that can't tell which one they were given."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
 
 
 def copied_binary(folder):

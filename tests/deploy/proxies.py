@@ -9,7 +9,7 @@ import urllib.request
 
 import yaml
 
-from programs import DEPLOY, program, run, unprivileged, wait_for
+from programs import DEPLOY, free_port, program, run, unprivileged, wait_for
 
 
 class Envoy:
@@ -126,10 +126,3 @@ http {{
 {ours}
 }}
 """
-
-
-def free_port():
-    """A port that nobody has right now, for programs that can't tell which one they were given."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]

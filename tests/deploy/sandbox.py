@@ -20,7 +20,7 @@ HOST_LIBRARIES = re.compile(r"(?:=> )?(/\S+) \(0x")
 class Container:
     """One container in a folder that the image's user owns. `with` it, run the command of the image or another in it."""
 
-    def __init__(self, folder, variables):
+    def __init__(self, folder, variables, mounts=()):
         self._log = folder / "log"
         self.data = folder / "data"
         self.data.mkdir()
@@ -30,7 +30,7 @@ class Container:
         configuration.write_bytes((DEPLOY / "production.toml").read_bytes())
         binary = copied_binary(folder)
 
-        read_only = {binary: "/usr/local/bin/mancala", str(configuration): "/etc/mancala/mancala.toml"}
+        read_only = {binary: "/usr/local/bin/mancala", str(configuration): "/etc/mancala/mancala.toml", **dict(mounts)}
         linked = subprocess.run(["ldd", binary], capture_output=True, text=True, check=True).stdout
         read_only |= {library: library for library in HOST_LIBRARIES.findall(linked)}
         self._wrapper = [
