@@ -56,7 +56,7 @@ def test_what_is_copied_is_enough_to_build(tmp_path):
         assert origin.exists(), f"COPY {source}: there is no such file"
         target.parent.mkdir(parents=True, exist_ok=True)
         shutil.copytree(origin, target) if origin.is_dir() else shutil.copy(origin, target)
-    run("cargo", "metadata", "--locked", "--offline", "--no-deps", "--format-version=1", cwd=tmp_path)
+    run("cargo", "metadata", "--locked", "--offline", "--no-deps", "--features=", "--format-version=1", cwd=tmp_path)
     included = [
         (source.parent / path).resolve()
         for source in (tmp_path / "src").rglob("*.rs")
