@@ -56,21 +56,22 @@ const url = (server) => `http://${server.address}`;
 const call = (tab, name, ...args) => tab.evaluate((name, args) => globalThis.mancala[name](...args), name, args);
 
 test("a page plays a whole game", async () => {
-  const { version, position } = await call(page, "play", url(open), "ayoayo", "from-a-page");
+  assert.deepEqual(await call(page, "create", url(open), { game: "ayoayo", sessionId: "from-a-page" }), { code: "OK" });
+  const { version, position } = await call(page, "play", url(open), "from-a-page");
   assert(version > 10, `a game of ${version} events`);
   assert.match(position, /^ayoayo .* over/);
 });
 
 test("a refused move tells its reason and facts", async () => {
-  assert.deepEqual(await call(page, "refusedCreation", url(open), { game: "gore", sessionId: "refused-move" }), { code: "OK" });
-  const refused = await call(page, "refusedMove", url(open), "refused-move", "5");
+  assert.deepEqual(await call(page, "create", url(open), { game: "gore", sessionId: "refused-move" }), { code: "OK" });
+  const refused = await call(page, "move", url(open), "refused-move", "5");
   assert.equal(refused.code, "FailedPrecondition");
   assert.equal(refused.reason, "PIT_NOT_YOURS");
   assert.deepEqual(refused.metadata, { owner: "North", pit: "5", seat: "South" });
 });
 
 test("a malformed request names all its faulty fields", async () => {
-  const refused = await call(page, "refusedCreation", url(open), { game: "chess", sessionId: "!" });
+  const refused = await call(page, "create", url(open), { game: "chess", sessionId: "!" });
   assert.equal(refused.code, "InvalidArgument");
   assert.deepEqual(refused.fields.sort(), ["game", "session_id"]);
 });
@@ -79,21 +80,30 @@ test("a stream comes through message by message", async () => {
   assert.equal(await call(page, "watchedHealth", url(open)), "SERVING");
 });
 
+test("a page that watches a game, hangs up and resumes gets every event once", async () => {
+  assert.deepEqual(await call(page, "create", url(open), { game: "ayoayo", sessionId: "watched-page" }), { code: "OK" });
+  const watched = call(page, "watchToEnd", url(open), "watched-page");
+  const played = await call(page, "play", url(open), "watched-page");
+  const { versions, streams } = await watched;
+  assert(streams > 1, "it hung up");
+  assert.deepEqual(versions, Array.from({ length: played.version }, (_, index) => index + 1));
+});
+
 test("a token is sent and judged", async () => {
   const request = { game: "gore", sessionId: "with-a-token" };
-  assert.equal((await call(page, "refusedCreation", url(closed), request)).reason, "TOKEN_MISSING");
-  assert.equal((await call(page, "refusedCreation", url(closed), request, newOperator("web").key)).reason, "TOKEN_INVALID");
-  assert.equal((await call(page, "refusedCreation", url(closed), request, operator.key)).code, "OK");
+  assert.equal((await call(page, "create", url(closed), request)).reason, "TOKEN_MISSING");
+  assert.equal((await call(page, "create", url(closed), request, newOperator("web").key)).reason, "TOKEN_INVALID");
+  assert.equal((await call(page, "create", url(closed), request, operator.key)).code, "OK");
 });
 
 test("a page of another origin gets nothing", async () => {
   const complaints = [];
   foreign.on("console", (message) => complaints.push(message.text()));
   const request = { game: "gore", sessionId: "from-elsewhere" };
-  const refused = await call(foreign, "refusedCreation", url(open), request);
+  const refused = await call(foreign, "create", url(open), request);
   assert.notEqual(refused.code, "OK");
   assert.equal(refused.reason, undefined, "not even why");
   assert(complaints.some((text) => text.includes("CORS policy")), `the browser said: ${complaints.join("\n")}`);
   // The browser asked before it sent anything: the session was not made.
-  assert.equal((await call(page, "refusedCreation", url(open), request)).code, "OK");
+  assert.equal((await call(page, "create", url(open), request)).code, "OK");
 });

@@ -28,31 +28,90 @@ after(async () => {
   await server?.stop();
 });
 
-// A unary call as a promise, with the operator's key.
-function call(method, request, key = operator.key) {
+// Metadata with a key, the operator's unless told otherwise.
+function authorized(key = operator.key) {
   const metadata = new grpc.Metadata();
   if (key) metadata.set("authorization", `Bearer ${key}`);
+  return metadata;
+}
+
+// A unary call as a promise.
+function call(method, request, key) {
   const deadline = Date.now() + DEADLINE_SECONDS * 1000;
   return new Promise((answered, failed) => {
-    client[method](request, metadata, { deadline }, (error, answer) => (error ? failed(error) : answered(answer)));
+    client[method](request, authorized(key), { deadline }, (error, answer) => (error ? failed(error) : answered(answer)));
   });
+}
+
+// Plays a session to its end with the first legal move each time, and sends each move twice; the version at the end.
+async function play(session_id) {
+  for (;;) {
+    const { moves, version } = await call("ListLegalMoves", { session_id });
+    const request = { session_id, move: { text: moves[0].text }, expected_version: version, request_id: `ply-${version}` };
+    const answer = await call("ApplyMove", request);
+    const again = await call("ApplyMove", request);
+    assert.deepEqual([again.version, again.replayed], [answer.version, true]);
+    if (answer.match_result) return answer.version;
+  }
 }
 
 test("a game is played to its end, each move once however often it is sent", async () => {
   const session_id = "from-node";
-  let { version } = (await call("CreateSession", { game: "hoyito3", session_id })).session;
-  for (;;) {
-    const { moves } = await call("ListLegalMoves", { session_id });
-    const request = { session_id, move: { text: moves[0].text }, expected_version: version, request_id: `ply-${version}` };
-    const answer = await call("ApplyMove", request);
-    assert(answer.version > version);
-    const again = await call("ApplyMove", request);
-    assert.deepEqual([again.version, again.replayed], [answer.version, true]);
-    version = answer.version;
-    if (answer.match_result) break;
-  }
+  await call("CreateSession", { game: "hoyito3", session_id });
+  const version = await play(session_id);
   const { session } = await call("GetSession", { session_id });
   assert.deepEqual([session.state, session.version], ["SESSION_STATE_FINISHED", version]);
+});
+
+test("a watch gets every event once, in order, also when it is cut and resumed", async () => {
+  const session_id = "node-watched";
+  await call("CreateSession", { game: "ayoayo", session_id });
+  const watched = watchToEnd(session_id);
+  const version = await play(session_id);
+  const { versions, streams } = await watched;
+  assert(streams > 1, "it was cut");
+  assert.deepEqual(versions, Array.from({ length: version }, (_, index) => index + 1));
+});
+
+// Watches a session until its match has ended, cancelling every fifth message's stream and resuming.
+async function watchToEnd(session_id) {
+  const versions = [];
+  let after_version = 0;
+  for (let streams = 1; ; streams++) {
+    const stream = client.WatchSession({ session_id, after_version }, authorized());
+    // Cancelling ends it with an error of its own, which is no news.
+    stream.on("error", (error) => assert.equal(error.code, grpc.status.CANCELLED));
+    let messages = 0;
+    for await (const { events, version } of stream.iterator({ destroyOnReturn: false })) {
+      versions.push(...events.map((event) => event.version));
+      after_version = version;
+      if (events.some((event) => event.ended)) {
+        stream.cancel();
+        return { versions, streams };
+      }
+      if (++messages === 5) break;
+    }
+    stream.cancel();
+  }
+}
+
+test("commands and replies share one stream", async () => {
+  const stream = client.Play(authorized());
+  const replies = new Map();
+  const ended = new Promise((done, failed) => stream.on("end", done).on("error", failed));
+  stream.on("data", (reply) => replies.set(reply.command_id, reply));
+  const session_id = "node-piped";
+  // Not one of them waits for the reply to another.
+  stream.write({ command_id: "make", create_session: { game: "gore", session_id } });
+  stream.write({ command_id: "south", apply_move: { session_id, move: { text: "0" } } });
+  stream.write({ command_id: "wrong", apply_move: { session_id, move: { text: "1" } } });
+  stream.write({ command_id: "north", apply_move: { session_id, move: { text: "4" } } });
+  stream.end();
+  await ended;
+  assert.equal(replies.get("make").create_session.session.session_id, session_id);
+  assert.equal(replies.get("south").apply_move.version, 2);
+  assert.equal(replies.get("wrong").reply, "failure");
+  assert.equal(replies.get("north").apply_move.position, "gore 1,8,8,8/0,8,8,7 0-0 S sow");
 });
 
 test("a refusal has its code and reason", async () => {

@@ -16,22 +16,19 @@ function transport(baseUrl, token) {
 const sessions = (baseUrl, token) => createClient(SessionService, transport(baseUrl, token));
 
 // Plays a session to its end with the first legal move each time; where it ended.
-async function play(baseUrl, game, sessionId, token) {
+async function play(baseUrl, sessionId, token) {
   const client = sessions(baseUrl, token);
-  const made = await client.createSession({ game, sessionId });
-  let version = made.session.version;
   for (;;) {
-    const legal = await client.listLegalMoves({ sessionId });
-    if (legal.moves.length === 0) throw new Error(`no legal move at version ${legal.version}`);
-    const request = { sessionId, move: legal.moves[0], expectedVersion: version, requestId: `ply-${version}` };
+    const { moves, version } = await client.listLegalMoves({ sessionId });
+    if (moves.length === 0) throw new Error(`no legal move at version ${version}`);
+    const request = { sessionId, move: moves[0], expectedVersion: version, requestId: `ply-${version}` };
     const answer = await client.applyMove(request);
-    version = answer.version;
-    if (answer.matchResult) return { version, position: answer.position };
+    if (answer.matchResult) return { version: answer.version, position: answer.position };
   }
 }
 
-// What an error tells a program: its code and the details that the server sent with it.
-async function refusal(call) {
+// What the end of a call tells a program: its code, and of an error the details that the server sent with it.
+async function outcome(call) {
   try {
     await call();
   } catch (thrown) {
@@ -43,10 +40,9 @@ async function refusal(call) {
   return { code: "OK" };
 }
 
-const refusedMove = (baseUrl, sessionId, text, token) =>
-  refusal(() => sessions(baseUrl, token).applyMove({ sessionId, move: { text } }));
+const create = (baseUrl, request, token) => outcome(() => sessions(baseUrl, token).createSession(request));
 
-const refusedCreation = (baseUrl, request, token) => refusal(() => sessions(baseUrl, token).createSession(request));
+const move = (baseUrl, sessionId, text, token) => outcome(() => sessions(baseUrl, token).applyMove({ sessionId, move: { text } }));
 
 // The first state that a health watch tells. The stream is left open until then and is cancelled by the page.
 async function watchedHealth(baseUrl) {
@@ -59,4 +55,27 @@ async function watchedHealth(baseUrl) {
   throw new Error("the stream ended without a message");
 }
 
-globalThis.mancala = { play, refusedMove, refusedCreation, watchedHealth };
+// Watches a session until its match has ended, but hangs up after every third message and resumes; the versions of all events
+// that came, and how many streams it took.
+async function watchToEnd(baseUrl, sessionId) {
+  const client = sessions(baseUrl);
+  const versions = [];
+  let afterVersion = 0;
+  for (let streams = 1; ; streams++) {
+    const cancel = new AbortController();
+    const stream = client.watchSession({ sessionId, afterVersion }, { signal: cancel.signal, timeoutMs: 0 });
+    let messages = 0;
+    for await (const { events, version } of stream) {
+      versions.push(...events.map((event) => event.version));
+      afterVersion = version;
+      if (events.some((event) => event.body.case === "ended")) {
+        cancel.abort();
+        return { versions, streams };
+      }
+      if (++messages === 3) break;
+    }
+    cancel.abort();
+  }
+}
+
+globalThis.mancala = { create, move, play, watchedHealth, watchToEnd };

@@ -17,8 +17,7 @@ assert(fs.existsSync(path.join(packages, "puppeteer-core")), "npm packages are m
 // Requires an npm package that tests/tools/package.json names.
 export const need = createRequire(path.join(tools, "npm/package.json"));
 
-// A new folder with the protos of the project and those that every gRPC server may speak beside them; its path, in which they are the
-// folder `protos`.
+// A new folder, and its folder with the protos of the project and those that every gRPC server may speak beside them.
 export function prepare(name) {
   const folder = path.join(root, "target/web", name);
   const protos = path.join(folder, "protos");
