@@ -7,8 +7,9 @@ use std::panic::{self, PanicHookInfo};
 use tracing_subscriber::EnvFilter;
 use tracing_subscriber::util::{SubscriberInitExt, TryInitError};
 
-/// The libraries below gRPC are quiet unless the filter names them: on DEBUG they log every frame.
-const QUIET: &str = "h2=warn,hyper=warn,hyper_util=warn,tonic=warn,tower=warn";
+/// The libraries below gRPC are quiet unless the filter names them: on DEBUG they log every frame, and on WARN whatever a peer
+/// does wrong, so that any peer could fill the log.
+const QUIET: &str = "h2=error,hyper=error,hyper_util=error,rustls=error,tonic=warn,tower=warn";
 
 /// Why there are no logs.
 #[derive(Debug, thiserror::Error)]

@@ -1,7 +1,8 @@
 //! The configuration: which source wins, and that everything that is wrong is said at once.
 #![cfg(feature = "server")]
 
-use mancala::config::{AuthMode, Config, ConfigErrors, LogFormat, Operator, Sources};
+use mancala::config::{AuthMode, Config, ConfigErrors, LogFormat, Operator, Sources, TlsConfig, WebConfig};
+use mancala::server::ConnectionSettings;
 use mancala::session::SecretHash;
 use std::ffi::OsString;
 use std::fs;
@@ -76,7 +77,7 @@ fn flags_go_over_the_environment_and_that_over_the_file() {
     assert_eq!(config.server.listen.port(), 3);
     assert_eq!(config.server.threads, 2);
     assert_eq!(config.server.worker_threads(), 2);
-    assert_eq!(config.server.max_streams, 7);
+    assert_eq!(config.server.connections.max_streams, 7);
     assert_eq!(config.log.filter, "warn");
     assert_eq!(config.log.format, LogFormat::Json);
     assert_eq!(config.server.request_timeout, defaults().server.request_timeout);
@@ -90,13 +91,36 @@ fn every_setting_is_read_from_the_environment_as_from_a_file() {
     other.server.request_timeout = Duration::from_millis(1500);
     other.server.drain_delay = Duration::from_secs(5);
     other.server.drain_timeout = Duration::from_secs(60);
-    other.server.max_streams = 9;
+    other.server.connections = ConnectionSettings {
+        max_connections: 7,
+        max_connections_per_address: 0,
+        max_streams: 9,
+        header_timeout: Duration::from_secs(1),
+        keepalive_interval: Duration::from_secs(2),
+        keepalive_timeout: Duration::from_secs(3),
+        connection_age: Duration::from_secs(24 * 3600),
+        connection_grace: Duration::ZERO,
+        stall_timeout: Duration::from_secs(4),
+    };
+    other.tls = TlsConfig {
+        certificate: "/a.pem".into(),
+        key: "/a.key".into(),
+        client_ca: "/ca.pem".into(),
+        client_optional: true,
+        check_every: Duration::from_secs(1),
+    };
+    other.web = WebConfig {
+        enabled: true,
+        allow_origins: vec!["https://play.example".to_owned(), "http://[::1]:8080".to_owned()],
+        max_age: Duration::from_secs(60),
+    };
     other.server.allow_open = true;
     other.store.path = PathBuf::from("/a \"b\"\\c\n\u{7f}é.db");
     other.auth.mode = AuthMode::Token;
     other.auth.operators = [("ops", 1), ("night-2", 255)]
         .map(|(name, byte)| Operator { name: name.to_owned(), key: SecretHash::new([byte; 32]) })
         .to_vec();
+    other.auth.certificates = vec!["ops.example".to_owned()];
     other.retention.finished = Duration::from_secs(720 * 3600);
     other.retention.aborted = Duration::from_secs(90);
     other.retention.abandoned = Duration::from_secs(87_600 * 3600);
@@ -121,7 +145,7 @@ fn every_setting_is_read_from_the_environment_as_from_a_file() {
         }
     }
     environment.push(("MANCALA_STORE__PATH".into(), other.store.path.clone().into()));
-    assert_eq!(environment.len(), 17);
+    assert_eq!(environment.len(), 34);
     assert_eq!(Config::load(&Sources { environment, ..nothing() }), Ok(other));
 }
 
@@ -207,6 +231,54 @@ fn an_address_beyond_the_machine_must_be_allowed_by_name() {
     for address in ["127.0.0.1:1", "127.9.9.9:1", "[::1]:1", "[::ffff:127.0.0.1]:1"] {
         assert!(listen(address, "false").is_ok(), "{address}");
     }
+}
+
+/// What is wrong with a file of these lines.
+fn faults_of(file: &str) -> (Vec<String>, String) {
+    faults(Config::load(&given(file).sources))
+}
+
+#[test]
+fn certificates_come_with_keys_and_clients_with_authorities() {
+    let (keys, text) = faults_of("[tls]\ncertificate = '/a.pem'\n");
+    assert_eq!(keys, ["tls.key"]);
+    assert!(text.contains("needs its private key"), "{text}");
+    let (keys, text) = faults_of("[tls]\nkey = '/a.key'\nclient_ca = '/ca.pem'\n");
+    assert_eq!(keys, ["tls.certificate", "tls.client_ca"]);
+    assert!(text.contains("without its certificate") && text.contains("set tls.certificate and tls.key"), "{text}");
+
+    let tls = "[tls]\ncertificate = '/a.pem'\nkey = '/a.key'\n";
+    let (keys, text) = faults_of(&format!("{tls}[auth]\nmode = 'token'\ncertificates = ['ops.example']\n"));
+    assert_eq!(keys, ["auth.certificates"]);
+    assert!(text.contains("only if tls.client_ca names their authorities"), "{text}");
+    let (keys, _) = faults_of(&format!("{tls}client_ca = '/ca.pem'\n[auth]\ncertificates = ['no name', 'ops.example']\n"));
+    assert_eq!(keys, ["auth.certificates"]);
+
+    let whole = given(&format!("{tls}client_ca = '/ca.pem'\n[auth]\nmode = 'token'\ncertificates = ['ops.example']\n"));
+    let settings = Config::load(&whole.sources).expect("an operator by certificate is one").settings().tls.expect("TLS");
+    assert_eq!(settings.operators, ["ops.example"]);
+    assert!(Config::load(&nothing()).expect("defaults").settings().tls.is_none());
+    // Encryption says nothing of who may do what.
+    let (keys, _) = faults_of(&format!("{tls}[server]\nlisten = '0.0.0.0:1'\n"));
+    assert_eq!(keys, ["server.listen"]);
+}
+
+#[test]
+fn origins_are_as_browsers_name_them() {
+    let origins = |list: &str| Config::load(&given(&format!("[web]\nallow_origins = {list}\n")).sources);
+    for right in ["[]", "['*']", "['https://play.example']", "['http://localhost:8080', 'https://a.example']"] {
+        assert!(origins(right).is_ok(), "{right}");
+    }
+    let wrong =
+        ["'*'", "['play.example']", "['https://play.example/']", "['https://Play.example']", "['https://a@b.example']", "[1]"];
+    for wrong in wrong {
+        let (keys, text) = faults(origins(wrong));
+        assert_eq!(keys, ["web.allow_origins"], "{wrong}");
+        assert!(text.contains("expected a list of origins"), "{text}");
+    }
+    let (keys, text) = faults(origins("['*', 'https://a.example']"));
+    assert_eq!(keys, ["web.allow_origins"]);
+    assert!(text.contains("name it alone"), "{text}");
 }
 
 const KEY: &str = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789ABCDEF";

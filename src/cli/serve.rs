@@ -49,6 +49,9 @@ pub fn run(args: Args) -> Result<(), Failure> {
 
 async fn serve(config: &Config) -> Result<(), Failure> {
     let signals = StopSignals::listen().map_err(|error| Failure::run(format!("signals can't be listened to: {error}")))?;
+    let mut settings = config.settings();
+    settings.connections.max_connections = server::connections_that_fit(settings.connections.max_connections);
+    server::check(&settings).map_err(Failure::run)?;
     let store = SqliteStore::open(&config.store.path, Options::default()).map_err(Failure::run)?;
     let store: Arc<dyn Store> = Arc::new(store);
     let listener = TcpListener::bind(config.server.listen).await.map_err(|error| cannot_listen(config.server.listen, &error))?;
@@ -78,11 +81,10 @@ async fn serve(config: &Config) -> Result<(), Failure> {
             () = stop(signals) => {}
             Ok(()) = breaks => tracing::error!("the store is broken; stopping"),
         }
-        stopping.send_replace(true);
     };
 
     announce(address, config);
-    let served = server::serve(listener, api, config.server.settings(), readiness, stop).await;
+    let served = server::serve(listener, api, settings, readiness, stopping, stop).await;
     // Wherever this cuts it, the next look goes on from there.
     timekeeper.abort();
     if let Some(sweep) = sweep {
@@ -120,9 +122,11 @@ async fn follow(mut health: watch::Receiver<Health>, ready: watch::Sender<bool>,
 
 /// Tells whoever started the server where it is and how to try it, in a line of its own that logs don't mix with.
 fn announce(address: SocketAddr, config: &Config) {
+    // Whoever only tries need not say whose certificate it is.
+    let how = if config.tls.is_on() { "-insecure" } else { "-plaintext" };
     let line = format!(
         "mancala {} listening on {address}, data in {}; \
-         try: grpcurl -plaintext {address} mancala.v1.RulesService/ListGames",
+         try: grpcurl {how} {address} mancala.v1.RulesService/ListGames",
         env!("CARGO_PKG_VERSION"),
         config.store.path.display(),
     );

@@ -55,7 +55,8 @@ where
         let ready = self.inner.clone();
         let mut inner = std::mem::replace(&mut self.inner, ready);
         Box::pin(async move {
-            match access.admit(request.uri().path(), request.headers()).await {
+            let certificate = request.extensions().get().copied();
+            match access.admit(request.uri().path(), request.headers(), certificate).await {
                 Ok(caller) => {
                     request.extensions_mut().insert(caller);
                     inner.call(request).await

@@ -121,6 +121,10 @@ pub fn may_call(caller: &Caller, path: &str) -> Result<(), Status> {
     allowed.map_err(|reason| Refused::plain(reason).into_status())
 }
 
+/// Marks calls of a connection whose client has shown an operator's certificate. The server puts it into their extensions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct OperatorCertificate;
+
 /// Recognises callers. Cheap to clone.
 #[derive(Clone)]
 pub struct Access(Option<Arc<Tokens>>);
@@ -143,11 +147,17 @@ impl Access {
         Access(Some(Arc::new(Tokens { operators, sessions })))
     }
 
-    /// Who makes the call of a method, by its path and its metadata.
+    /// Who makes the call of a method, by its path, its metadata and the certificate of its connection. A token goes over a
+    /// certificate, so that an operator can act for a seat.
     ///
     /// # Errors
     /// When nobody of that kind may call it.
-    pub async fn admit(&self, path: &str, metadata: &HeaderMap) -> Result<Caller, Status> {
+    pub async fn admit(
+        &self,
+        path: &str,
+        metadata: &HeaderMap,
+        certificate: Option<OperatorCertificate>,
+    ) -> Result<Caller, Status> {
         let Some(tokens) = &self.0 else { return Ok(Caller::Trusted) };
         let refused = |reason| Refused::plain(reason).into_status();
         let row = METHODS.iter().find(|(method, _)| *method == path);
@@ -156,6 +166,7 @@ impl Access {
             return Ok(Caller::Anonymous);
         }
         let caller = match bearer(metadata).map_err(refused)? {
+            None if certificate.is_some() => Caller::Trusted,
             None => Caller::Anonymous,
             Some(token) => tokens.recognise(token).await?,
         };
