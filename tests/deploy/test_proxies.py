@@ -9,11 +9,13 @@ import grpc
 import pytest
 
 from mancala.v1 import rules_service_pb2 as rules_service
-from mancala.v1 import rules_service_pb2_grpc
+from mancala.v1 import session_service_pb2 as session_service
+from mancala.v1 import session_service_pb2_grpc
+from mancala.v1 import watch_pb2 as watch
 from programs import run, wait_for
 from proxies import Envoy, Nginx
 from server import Server
-from upstream import NOT_SERVING, SERVING, Upstream
+from upstream import NOT_SERVING, Upstream
 
 LIST_GAMES = "mancala.v1.RulesService/ListGames"
 SECONDS = 20
@@ -37,25 +39,23 @@ def channel(proxy, tls):
     return grpc.secure_channel(f"localhost:{proxy.port}", credentials, options=[("grpc.use_local_subchannel_pool", 1)])
 
 
-def first_of_watch(channel):
-    """The first message of a stream, and the stream, which goes on."""
-    stream = channel.unary_stream("/grpc.health.v1.Health/Watch")(b"", timeout=SECONDS)
-    return next(stream), stream
-
-
 def games_by_grpcurl(proxy, tls):
     return run("grpcurl", "-cacert", tls / "tls.crt", f"localhost:{proxy.port}", LIST_GAMES)
 
 
 def works(proxy, tls):
-    """A call by grpcurl, which needs reflection's stream too, and a stream that lives on beside a call."""
+    """A call by grpcurl, which needs reflection's stream too, and a watch that hears of the calls beside it as they are made."""
     assert '"game": "hoyito3"' in games_by_grpcurl(proxy, tls)
     with channel(proxy, tls) as connected:
-        message, stream = first_of_watch(connected)
-        assert message == SERVING
-        rules = rules_service_pb2_grpc.RulesServiceStub(connected)
-        assert len(rules.ListGames(rules_service.ListGamesRequest(), timeout=SECONDS).games) == 5
-        assert stream.is_active()
+        sessions = session_service_pb2_grpc.SessionServiceStub(connected)
+        request = session_service.CreateSessionRequest(game="ayoayo")
+        session_id = sessions.CreateSession(request, timeout=SECONDS).session.session_id
+        stream = sessions.WatchSession(watch.WatchSessionRequest(session_id=session_id), timeout=SECONDS)
+        assert [event.version for event in next(stream).events] == [1]
+        for version, move in [(2, "3"), (3, "7")]:
+            request = session_service.ApplyMoveRequest(session_id=session_id, move={"text": move})
+            assert sessions.ApplyMove(request, timeout=SECONDS).version == version
+            assert [event.version for event in next(stream).events] == [version]
         stream.cancel()
 
 
