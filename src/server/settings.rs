@@ -98,7 +98,7 @@ pub struct TlsSettings {
 /// How browsers are served.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WebSettings {
-    /// Origins, such as "https://play.example", whose pages may call; "*": all.
+    /// Origins, such as `https://play.example`, whose pages may call; `*`: all.
     pub allow_origins: Vec<String>,
     /// So long a browser may remember that it may.
     pub max_age: Duration,

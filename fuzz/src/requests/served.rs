@@ -61,7 +61,7 @@ impl Service<Request<Body>> for Served {
     fn call(&mut self, mut request: Request<Body>) -> Self::Future {
         let Served { access, mut routes } = self.clone();
         Box::pin(async move {
-            let answer = match access.admit(request.uri().path(), request.headers()).await {
+            let answer = match access.admit(request.uri().path(), request.headers(), None).await {
                 Ok(caller) => {
                     request.extensions_mut().insert(caller);
                     routes.call(request).await?
