@@ -5,8 +5,8 @@
 use async_trait::async_trait;
 use mancala::store::{
     Append, Appended, Census, Change, Changed, Changes, Create, CreateAll, Created, CreatedAll, Creation, Cursor, Delete,
-    Deleted, Expirable, Head, HeadPage, Health, IdleQuery, Import, Micros, Place, Query, Request, State, Store, StoreError,
-    StoredEvent,
+    Deleted, Expirable, Filter, Head, HeadPage, Health, IdleQuery, Import, Micros, Place, Query, Request, State, Store,
+    StoreError, StoredEvent,
 };
 use std::cmp::Reverse;
 use std::collections::BTreeMap;

@@ -73,11 +73,12 @@ pub async fn start(given: Given) -> Running {
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
     let address = listener.local_addr().expect("an address");
     let (ready, is_ready) = watch::channel(true);
-    let (drain_delay, drain_timeout) = (Duration::ZERO, PATIENCE);
-    let settings = Settings { request_timeout, longest_timeout, drain_delay, drain_timeout, max_streams: 512 };
+    let settings = Settings { request_timeout, longest_timeout, drain_timeout: PATIENCE, ..Settings::default() };
     // Its descriptors don't know the planted service, which reflection does not mind.
     tokio::spawn(async move {
-        server::serve(listener, api, settings, is_ready, std::future::pending()).await.expect("it serves");
+        server::serve(listener, api, settings, is_ready, watch::channel(false).0, std::future::pending())
+            .await
+            .expect("it serves");
     });
     let raw = Raw::connect(address).await;
     Running { address, raw, sessions, compute, calls, folder, keys, _ready: ready }
