@@ -12,7 +12,7 @@ use crate::store::{Health, Store};
 use crate::telemetry;
 use crate::wire::access::Access;
 use crate::wire::proto::FILE_DESCRIPTOR_SET;
-use crate::wire::{self, RulesHandlers, SessionHandlers, StreamSettings};
+use crate::wire::{self, RulesHandlers, SessionHandlers};
 use std::convert::Infallible;
 use std::io::{self, ErrorKind, Write};
 use std::net::SocketAddr;
@@ -85,7 +85,11 @@ async fn serve(config: &Config) -> Result<(), Failure> {
         .limited(config.limits.limits())
         .counted(calls.clone())
         .with(wire::rules_service(RulesHandlers::new(compute.clone())))
-        .with(wire::session_service(SessionHandlers::new(sessions.clone(), compute.clone(), StreamSettings::new(stop_streams))));
+        .with(wire::session_service(SessionHandlers::new(
+            sessions.clone(),
+            compute.clone(),
+            config.streams.settings(stop_streams),
+        )));
 
     let (ready, readiness) = watch::channel(true);
     let parts = Parts { store: store.clone(), sessions, compute, calls, connections: settings.counts.clone() };
