@@ -164,7 +164,7 @@ fn every_setting_is_read_from_the_environment_as_from_a_file() {
         }
     }
     environment.push(("MANCALA_STORE__PATH".into(), other.store.path.clone().into()));
-    assert_eq!(environment.len(), 52);
+    assert_eq!(environment.len(), 54);
     assert_eq!(Config::load(&Sources { environment, ..nothing() }), Ok(other));
 }
 

@@ -93,7 +93,8 @@ async fn serve(config: &Config) -> Result<(), Failure> {
 
     let (ready, readiness) = watch::channel(true);
     let parts = Parts { store: store.clone(), sessions, compute, calls, connections: settings.counts.clone() };
-    let watched = watch_over(config, parts, readiness.clone(), stopping.subscribe()).await?;
+    let (leaving, leaves) = watch::channel(false);
+    let watched = watch_over(config, parts, readiness.clone(), leaves).await?;
     let (broken, breaks) = oneshot::channel();
     tokio::spawn(follow(store.health(), ready, broken));
     let stop = async {
@@ -101,6 +102,7 @@ async fn serve(config: &Config) -> Result<(), Failure> {
             () = stop(signals) => {}
             Ok(()) = breaks => tracing::error!("the store is broken; stopping"),
         }
+        leaving.send_replace(true);
     };
 
     announce(address, watched.as_ref().map(|(address, _)| *address), config);
@@ -128,7 +130,7 @@ async fn watch_over(
     config: &Config,
     parts: Parts,
     ready: watch::Receiver<bool>,
-    stopping: watch::Receiver<bool>,
+    leaving: watch::Receiver<bool>,
 ) -> Result<Option<(SocketAddr, JoinSet<Infallible>)>, Failure> {
     let Some(listen) = config.metrics.listen else { return Ok(None) };
     let listener = TcpListener::bind(listen).await.map_err(|error| cannot_listen("metrics.listen", listen, &error))?;
@@ -137,7 +139,7 @@ async fn watch_over(
     measures::register(&mut metrics, &parts);
     let states = measures::states(&mut metrics);
     let mut tasks = JoinSet::new();
-    tasks.spawn(server::monitor(listener, Arc::new(metrics), move || *ready.borrow() && !*stopping.borrow()));
+    tasks.spawn(server::monitor(listener, Arc::new(metrics), move || *ready.borrow() && !*leaving.borrow()));
     tasks.spawn(measures::count_sessions(parts.sessions, states));
     Ok(Some((address, tasks)))
 }
