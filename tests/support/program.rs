@@ -29,8 +29,17 @@ impl Program {
         Program { child, address }
     }
 
+    /// Where it listens.
+    pub fn endpoint(&self) -> Endpoint {
+        Endpoint::from_shared(format!("http://{}", self.address)).expect("an address")
+    }
+
     pub async fn channel(&self) -> Channel {
-        Endpoint::from_shared(format!("http://{}", self.address)).expect("an address").connect().await.expect("a connection")
+        self.endpoint().connect().await.expect("a connection")
+    }
+
+    pub fn pid(&self) -> u32 {
+        self.child.id()
     }
 
     /// SIGTERM, and a clean end.
