@@ -29,7 +29,8 @@ pub(super) trait Source: Send + 'static {
 
 /// The messages of a source.
 pub(super) fn messages<S: Source>(source: S) -> Messages<S::Message> {
-    Box::pin(try_unfold(source, |mut source| async move {
+    // Boxed, as it is moved to and fro and room for it would be kept at both places.
+    Box::pin(try_unfold(Box::new(source), |mut source| async move {
         let message = source.next().await?;
         Ok(Some((message, source)))
     }))

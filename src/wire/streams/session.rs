@@ -28,7 +28,7 @@ pub struct Watcher {
     life: Life,
     /// The watcher has everything up to here.
     version: u32,
-    snapshot: Option<proto::Session>,
+    snapshot: Option<Box<proto::Session>>,
     /// The first message was sent.
     greeted: bool,
 }
@@ -65,21 +65,20 @@ impl Watcher {
             None if include_snapshot => current,
             None => 0,
         };
-        let snapshot =
-            if include_snapshot { Some(handlers.sessions.look_at(&session_id, version, session_out).await?) } else { None };
+        let snapshot = if include_snapshot {
+            Some(handlers.sessions.look_at(&session_id, version, |seen| Box::new(session_out(seen))).await?)
+        } else {
+            None
+        };
         let (handlers, life) = (handlers.clone(), Life::new(&handlers.streams));
         Ok(Watcher { handlers, caller, session_id, include_steps, watch, life, version, snapshot, greeted: false })
     }
 
     async fn wait_for_message(&mut self) -> Result<proto::WatchSessionResponse, Status> {
         loop {
-            // What may be seen is asked first: what is stored later than that may be more.
-            let sight = self.handlers.watch_sight(&self.caller, &self.session_id).await?;
-            let news = self.watch.news(self.version, self.include_steps).await?;
-            let current = sight.map_or(news.version, |seen| seen.min(news.version)).max(self.version);
-            let events = self.events(&news, current).await?;
-            if !events.is_empty() || self.snapshot.is_some() || !self.greeted {
-                return Ok(self.message(events, current));
+            // Boxed, as a watcher waits most of the time, and the room that looking takes would be kept meanwhile.
+            if let Some(message) = Box::pin(self.look()).await? {
+                return Ok(message);
             }
             match self.life.wait(self.watch.changed()).await {
                 Ok(Wake::News) => {}
@@ -92,11 +91,23 @@ impl Watcher {
         }
     }
 
+    /// The message that is due now, if one is.
+    async fn look(&mut self) -> Result<Option<proto::WatchSessionResponse>, Status> {
+        // What may be seen is asked first: what is stored later than that may be more.
+        let sight = self.handlers.watch_sight(&self.caller, &self.session_id).await?;
+        let news = self.watch.news(self.version, self.include_steps).await?;
+        let current = sight.map_or(news.version, |seen| seen.min(news.version)).max(self.version);
+        let events = self.events(&news, current).await?;
+        let due = !events.is_empty() || self.snapshot.is_some() || !self.greeted;
+        Ok(due.then(|| self.message(events, current)))
+    }
+
     fn message(&mut self, events: Vec<proto::Event>, current_version: u32) -> proto::WatchSessionResponse {
         self.greeted = true;
         self.version = events.last().map_or(self.version, |event| event.version);
         let server_time = Some(timestamp(self.handlers.sessions.now()));
-        proto::WatchSessionResponse { session: self.snapshot.take(), events, version: self.version, current_version, server_time }
+        let session = self.snapshot.take().map(|session| *session);
+        proto::WatchSessionResponse { session, events, version: self.version, current_version, server_time }
     }
 
     /// The events up to a version, as many whole changes as make a message.

@@ -61,11 +61,12 @@ impl Follower {
 
     async fn wait_for_message(&mut self) -> Result<proto::WatchSessionsResponse, Status> {
         loop {
-            let FeedPage { changes, cursor, caught_up } = self.feed.news(&self.cursor).await?;
+            // Boxed, as are messages below: whoever waits needs no room for that.
+            let FeedPage { changes, cursor, caught_up } = Box::pin(self.feed.news(&self.cursor)).await?;
             self.cursor = cursor;
             self.caught_up = caught_up;
             if !changes.is_empty() || !self.greeted {
-                return self.message(changes).await;
+                return Box::pin(self.message(changes)).await;
             }
             if !caught_up {
                 // Nothing of it was wanted; what else there is must not wait, but others are to have their turn.
