@@ -1,7 +1,8 @@
 //! The configuration: which source wins, and that everything that is wrong is said at once.
 #![cfg(feature = "server")]
 
-use mancala::config::{AuthMode, Config, ConfigErrors, LogFormat, Operator, Sources};
+use mancala::config::{AuthMode, Config, ConfigErrors, LogFormat, Operator, Sources, TlsConfig, WebConfig};
+use mancala::server::{ConnectionSettings, Rate};
 use mancala::session::SecretHash;
 use std::ffi::OsString;
 use std::fs;
@@ -76,7 +77,7 @@ fn flags_go_over_the_environment_and_that_over_the_file() {
     assert_eq!(config.server.listen.port(), 3);
     assert_eq!(config.server.threads, 2);
     assert_eq!(config.server.worker_threads(), 2);
-    assert_eq!(config.server.max_streams, 7);
+    assert_eq!(config.server.connections.max_streams, 7);
     assert_eq!(config.log.filter, "warn");
     assert_eq!(config.log.format, LogFormat::Json);
     assert_eq!(config.server.request_timeout, defaults().server.request_timeout);
@@ -88,15 +89,51 @@ fn every_setting_is_read_from_the_environment_as_from_a_file() {
     other.server.listen = "[::1]:4".parse().expect("an address");
     other.server.threads = 3;
     other.server.request_timeout = Duration::from_millis(1500);
+    other.server.longest_timeout = Duration::from_secs(90);
     other.server.drain_delay = Duration::from_secs(5);
     other.server.drain_timeout = Duration::from_secs(60);
-    other.server.max_streams = 9;
+    other.server.connections = ConnectionSettings {
+        max_connections: 7,
+        max_connections_per_address: 0,
+        max_streams: 9,
+        header_timeout: Duration::from_secs(1),
+        keepalive_interval: Duration::from_secs(2),
+        keepalive_timeout: Duration::from_secs(3),
+        connection_age: Duration::from_secs(24 * 3600),
+        connection_grace: Duration::ZERO,
+        stall_timeout: Duration::from_secs(4),
+    };
+    other.tls = TlsConfig {
+        certificate: "/a.pem".into(),
+        key: "/a.key".into(),
+        client_ca: "/ca.pem".into(),
+        client_optional: true,
+        check_every: Duration::from_secs(1),
+    };
+    other.web = WebConfig {
+        enabled: true,
+        allow_origins: vec!["https://play.example".to_owned(), "http://[::1]:8080".to_owned()],
+        max_age: Duration::from_secs(60),
+    };
     other.server.allow_open = true;
     other.store.path = PathBuf::from("/a \"b\"\\c\n\u{7f}é.db");
     other.auth.mode = AuthMode::Token;
     other.auth.operators = [("ops", 1), ("night-2", 255)]
         .map(|(name, byte)| Operator { name: name.to_owned(), key: SecretHash::new([byte; 32]) })
         .to_vec();
+    other.auth.certificates = vec!["ops.example".to_owned()];
+    other.limits.operator = Rate { per_second: 1, burst: 2 };
+    other.limits.seat = Rate { per_second: 3, burst: 4 };
+    other.limits.anonymous = Rate { per_second: 0, burst: 5 };
+    other.limits.open = Rate { per_second: 1_000_000, burst: 1_000_000 };
+    other.limits.calls_in_flight = 7;
+    other.limits.open_sessions = 1_000_000_000;
+    other.limits.trusted_proxies = ["10.0.0.0/8", "fd00::/8"].map(|network| network.parse().expect("a network")).to_vec();
+    other.metrics.listen = Some("[::1]:9090".parse().expect("an address"));
+    // Only builds that can send traces may be told where.
+    other.telemetry.otlp_endpoint = cfg!(feature = "otel").then(|| "http://[::1]:4317".to_owned());
+    other.telemetry.sample_ratio = 0.25;
+    other.telemetry.service_name = "games".to_owned();
     other.retention.finished = Duration::from_secs(720 * 3600);
     other.retention.aborted = Duration::from_secs(90);
     other.retention.abandoned = Duration::from_secs(87_600 * 3600);
@@ -121,7 +158,7 @@ fn every_setting_is_read_from_the_environment_as_from_a_file() {
         }
     }
     environment.push(("MANCALA_STORE__PATH".into(), other.store.path.clone().into()));
-    assert_eq!(environment.len(), 17);
+    assert_eq!(environment.len(), 48);
     assert_eq!(Config::load(&Sources { environment, ..nothing() }), Ok(other));
 }
 
@@ -209,6 +246,54 @@ fn an_address_beyond_the_machine_must_be_allowed_by_name() {
     }
 }
 
+/// What is wrong with a file of these lines.
+fn faults_of(file: &str) -> (Vec<String>, String) {
+    faults(Config::load(&given(file).sources))
+}
+
+#[test]
+fn certificates_come_with_keys_and_clients_with_authorities() {
+    let (keys, text) = faults_of("[tls]\ncertificate = '/a.pem'\n");
+    assert_eq!(keys, ["tls.key"]);
+    assert!(text.contains("needs its private key"), "{text}");
+    let (keys, text) = faults_of("[tls]\nkey = '/a.key'\nclient_ca = '/ca.pem'\n");
+    assert_eq!(keys, ["tls.certificate", "tls.client_ca"]);
+    assert!(text.contains("without its certificate") && text.contains("set tls.certificate and tls.key"), "{text}");
+
+    let tls = "[tls]\ncertificate = '/a.pem'\nkey = '/a.key'\n";
+    let (keys, text) = faults_of(&format!("{tls}[auth]\nmode = 'token'\ncertificates = ['ops.example']\n"));
+    assert_eq!(keys, ["auth.certificates"]);
+    assert!(text.contains("only if tls.client_ca names their authorities"), "{text}");
+    let (keys, _) = faults_of(&format!("{tls}client_ca = '/ca.pem'\n[auth]\ncertificates = ['no name', 'ops.example']\n"));
+    assert_eq!(keys, ["auth.certificates"]);
+
+    let whole = given(&format!("{tls}client_ca = '/ca.pem'\n[auth]\nmode = 'token'\ncertificates = ['ops.example']\n"));
+    let settings = Config::load(&whole.sources).expect("an operator by certificate is one").settings().tls.expect("TLS");
+    assert_eq!(settings.operators, ["ops.example"]);
+    assert!(Config::load(&nothing()).expect("defaults").settings().tls.is_none());
+    // Encryption says nothing of who may do what.
+    let (keys, _) = faults_of(&format!("{tls}[server]\nlisten = '0.0.0.0:1'\n"));
+    assert_eq!(keys, ["server.listen"]);
+}
+
+#[test]
+fn origins_are_as_browsers_name_them() {
+    let origins = |list: &str| Config::load(&given(&format!("[web]\nallow_origins = {list}\n")).sources);
+    for right in ["[]", "['*']", "['https://play.example']", "['http://localhost:8080', 'https://a.example']"] {
+        assert!(origins(right).is_ok(), "{right}");
+    }
+    let wrong =
+        ["'*'", "['play.example']", "['https://play.example/']", "['https://Play.example']", "['https://a@b.example']", "[1]"];
+    for wrong in wrong {
+        let (keys, text) = faults(origins(wrong));
+        assert_eq!(keys, ["web.allow_origins"], "{wrong}");
+        assert!(text.contains("expected a list of origins"), "{text}");
+    }
+    let (keys, text) = faults(origins("['*', 'https://a.example']"));
+    assert_eq!(keys, ["web.allow_origins"]);
+    assert!(text.contains("name it alone"), "{text}");
+}
+
 const KEY: &str = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789ABCDEF";
 
 /// What a server is given as operators, in token mode on an address beyond the machine.
@@ -259,6 +344,51 @@ fn operators_that_are_none_are_faults() {
     assert_eq!(faults(Config::load(&given.sources)).0, ["auth.operators"]);
     given.sources.environment = variables([("MANCALA_AUTH__MODE", "closed"), ("MANCALA_AUTH__OPERATORS", "[]")]);
     assert_eq!(faults(Config::load(&given.sources)).0, ["auth.mode"]);
+}
+
+#[test]
+fn limits_that_are_none_are_faults() {
+    let names =
+        ["operator_rate", "seat_burst", "anonymous_rate", "open_burst", "calls_in_flight", "open_sessions", "trusted_proxies"];
+    let with = |values: [&str; 7]| {
+        let lines: String = names.iter().zip(values).map(|(name, value)| format!("{name} = {value}\n")).collect();
+        Config::load(&given(&format!("[limits]\n{lines}")).sources)
+    };
+    for bad in [
+        ["-1", "0", "1000001", "1000001", "1000001", "1000000001", "[\"10.0.0.0/33\"]"],
+        ["1.5", "'many'", "'1/s'", "0", "-1", "-1", "7"],
+    ] {
+        let mut expected = names.map(|name| format!("limits.{name}"));
+        expected.sort();
+        assert_eq!(faults(with(bad)).0, expected, "{bad:?}");
+    }
+    let config = with(["0", "1", "0", "1", "0", "0", "[\"192.0.2.1\"]"]).expect("a configuration");
+    assert_eq!(config.limits.trusted_proxies, ["192.0.2.1/32".parse().expect("a network")]);
+}
+
+#[test]
+fn traces_go_where_they_can() {
+    let with = |lines: &str| Config::load(&given(&format!("[telemetry]\n{lines}")).sources);
+    for endpoint in ["127.0.0.1:4317", "ftp://host", "http://", "collector"] {
+        assert_eq!(faults(with(&format!("otlp_endpoint = '{endpoint}'\n"))).0, ["telemetry.otlp_endpoint"], "{endpoint}");
+    }
+    let (keys, _) = faults(with("sample_ratio = 1.5\nservice_name = ''\n"));
+    assert_eq!(keys, ["telemetry.sample_ratio", "telemetry.service_name"]);
+    let set = with("otlp_endpoint = 'http://collector:4317'\nsample_ratio = 1\n");
+    if cfg!(feature = "otel") {
+        assert_eq!(set.expect("a configuration").telemetry.otlp_endpoint.as_deref(), Some("http://collector:4317"));
+    } else {
+        let (keys, text) = faults(set);
+        assert_eq!(keys, ["telemetry.otlp_endpoint"]);
+        assert!(text.contains("--features otel"), "{text}");
+    }
+}
+
+#[test]
+fn a_time_that_callers_need_not_ask_for_is_within_the_longest() {
+    let (keys, text) = faults(Config::load(&given("[server]\nrequest_timeout = '31s'\n").sources));
+    assert_eq!(keys, ["server.longest_timeout"]);
+    assert!(text.contains("shorter than server.request_timeout"), "{text}");
 }
 
 #[test]

@@ -292,6 +292,7 @@ const MOVE_TEXTS: &[(&str, usize, &str)] = &[
     ("3+3>0:1", 3, "the index of a pit that is not named yet"),
     ("3+4", 4, AFTER_PIT),
     ("3+4>", 5, "the index of a pit"),
+    ("3+4>1:0,2:0", 5, "placements with at least one seed"),
     ("3+4>20:1", 5, "the index of a pit, 0 to 19, that is not named yet"),
     ("3+4>1:2,1:3", 9, "the index of a pit, 0 to 19, that is not named yet"),
     ("3+4>1", 6, ": and the number of seeds"),

@@ -392,3 +392,29 @@ fn options_of_the_game_are_all_there() {
         assert_eq!(created.options.len(), Rules::new(game).option_specs().len());
     }
 }
+
+#[test]
+fn what_is_cut_off_is_missed_in_the_line_after_the_last() {
+    let text = any_history(Game::Gore, 3, 12).record().write(Format::Text);
+    let lines: Vec<_> = text.split('\n').collect();
+    assert!(lines.len() > 18, "{text}");
+    for kept in 1..lines.len() - 1 {
+        let fault = record::read(&lines[..kept].join("\n")).expect_err("a part of a record");
+        assert!((kept..=kept + 1).contains(&fault.line), "after {kept} lines: {fault}");
+    }
+}
+
+/// An id that one form has no room for could not be written in it.
+#[test]
+fn ids_are_as_long_in_both_forms() {
+    let mut record = any_history(Game::Gore, 3, 12).record();
+    for (bytes, fits) in [(64, true), (65, false)] {
+        let id = "r".repeat(bytes);
+        record.events.last_mut().expect("an event").request_id = Some(id.clone());
+        assert_eq!(record::read(&record.write(Format::Text)).is_ok(), fits, "request id of {bytes} bytes as text");
+        assert_eq!(record::read(&record.write(Format::Json)).is_ok(), fits, "request id of {bytes} bytes as JSON");
+        let renamed = Record { session_id: id, events: record.events[..1].to_vec(), head_hash: None };
+        assert_eq!(record::read(&renamed.write(Format::Text)).is_ok(), fits, "session id of {bytes} bytes as text");
+        assert_eq!(record::read(&renamed.write(Format::Json)).is_ok(), fits, "session id of {bytes} bytes as JSON");
+    }
+}

@@ -94,23 +94,25 @@ struct Running {
     address: SocketAddr,
     service: Scripted,
     ready: watch::Sender<bool>,
+    stopping: watch::Receiver<bool>,
     stop: oneshot::Sender<()>,
     served: JoinHandle<Result<Stopped, ServeError>>,
 }
 
 async fn start(change: impl FnOnce(&mut Settings)) -> Running {
     let mut settings =
-        Settings { request_timeout: PATIENCE, drain_delay: Duration::ZERO, drain_timeout: PATIENCE, max_streams: 128 };
+        Settings { request_timeout: PATIENCE, longest_timeout: PATIENCE, drain_timeout: PATIENCE, ..Settings::default() };
     change(&mut settings);
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
     let address = listener.local_addr().expect("an address");
     let service = Scripted::default();
     let api = Api::new(FILE_DESCRIPTOR_SET, Access::open()).with(RulesServiceServer::new(service.clone()));
     let (ready, is_ready) = watch::channel(true);
+    let (stopping, is_stopping) = watch::channel(false);
     let (stop, stopped) = oneshot::channel();
     let shutdown = async { stopped.await.expect("a signal to stop") };
-    let served = tokio::spawn(server::serve(listener, api, settings, is_ready, shutdown));
-    Running { address, service, ready, stop, served }
+    let served = tokio::spawn(server::serve(listener, api, settings, is_ready, stopping, shutdown));
+    Running { address, service, ready, stopping: is_stopping, stop, served }
 }
 
 impl Running {
@@ -249,14 +251,15 @@ async fn reflection_v1alpha_describes_what_is_served_and_errors() {
 #[tokio::test]
 async fn a_call_in_flight_is_finished_after_new_connections_are_refused() {
     let server = start(|_| {}).await;
-    let (address, service) = (server.address, server.service.clone());
+    let (address, service, mut stopping) = (server.address, server.service.clone(), server.stopping.clone());
+    assert!(!*stopping.borrow());
     let mut rules = server.rules().await;
     let call = tokio::spawn(async move { rules.list_games(proto::ListGamesRequest {}).await });
     service.entered.notified().await;
 
     let stopped = tokio::spawn(server.stop());
-    let refused = async { while TcpStream::connect(address).await.is_ok() {} };
-    timeout(PATIENCE, refused).await.expect("connections are refused in time");
+    stopping.wait_for(|stopping| *stopping).await.expect("streams are told to end");
+    TcpStream::connect(address).await.expect_err("connections are refused by then");
     assert!(!call.is_finished() && !stopped.is_finished());
 
     service.release.notify_one();

@@ -14,59 +14,7 @@ use support::store_conformance as suite;
 use tempfile::TempDir;
 
 /// The tables of version 1, as they were released.
-const VERSION_1: &str = "
-CREATE TABLE meta (id INTEGER PRIMARY KEY CHECK (id = 1), heartbeats INTEGER NOT NULL) STRICT;
-INSERT INTO meta (id, heartbeats) VALUES (1, 0);
-CREATE TABLE sessions (
-    key        INTEGER PRIMARY KEY,
-    session_id TEXT    NOT NULL UNIQUE,
-    game       TEXT    NOT NULL,
-    state      INTEGER NOT NULL,
-    created    INTEGER NOT NULL,
-    updated    INTEGER NOT NULL,
-    version    INTEGER NOT NULL,
-    labels     TEXT    NOT NULL,
-    summary    TEXT    NOT NULL
-) STRICT;
-CREATE INDEX sessions_by_age            ON sessions (created, session_id);
-CREATE INDEX sessions_by_game           ON sessions (game, created, session_id);
-CREATE INDEX sessions_by_state          ON sessions (state, created, session_id);
-CREATE INDEX sessions_by_game_and_state ON sessions (game, state, created, session_id);
-CREATE TABLE labels (
-    name       TEXT    NOT NULL,
-    value      TEXT    NOT NULL,
-    created    INTEGER NOT NULL,
-    session_id TEXT    NOT NULL,
-    session    INTEGER NOT NULL,
-    PRIMARY KEY (name, value, created, session_id)
-) STRICT, WITHOUT ROWID;
-CREATE TABLE events (
-    place      INTEGER PRIMARY KEY,
-    session    INTEGER NOT NULL,
-    seq        INTEGER NOT NULL,
-    time       INTEGER NOT NULL,
-    first      INTEGER NOT NULL,
-    request_id TEXT,
-    digest     BLOB,
-    body       TEXT    NOT NULL
-) STRICT;
-CREATE UNIQUE INDEX events_by_session ON events (session, seq);
-CREATE UNIQUE INDEX events_by_request ON events (session, request_id) WHERE first = 1 AND request_id IS NOT NULL;
-CREATE TABLE creations (
-    request_id TEXT PRIMARY KEY,
-    digest     BLOB NOT NULL,
-    session_id TEXT NOT NULL
-) STRICT, WITHOUT ROWID;
-CREATE TABLE tombstones (
-    session_id TEXT PRIMARY KEY,
-    deleted    INTEGER NOT NULL,
-    request_id TEXT,
-    digest     BLOB
-) STRICT, WITHOUT ROWID;
-PRAGMA application_id = 0x4D4E434C;
-PRAGMA user_version = 1;
-PRAGMA journal_mode = wal;
-";
+const VERSION_1: &str = include_str!("vectors/store_version_1.sql");
 
 const MINUTE: i64 = 60_000_000;
 

@@ -1,8 +1,7 @@
 //! `mancala healthcheck`, for containers, which may have no other client in them.
 
 use crate::cli::Failure;
-use crate::cli::peer::{self, with_causes};
-use std::net::SocketAddr;
+use crate::cli::peer::{Peer, PeerArgs, with_causes};
 use std::time::Duration;
 use tonic::transport::Endpoint;
 use tonic_health::pb::HealthCheckRequest;
@@ -11,9 +10,8 @@ use tonic_health::pb::health_client::HealthClient;
 
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Where the server listens [default: the configured server.listen]
-    #[arg(long, value_name = "ADDR")]
-    address: Option<SocketAddr>,
+    #[command(flatten)]
+    peer: PeerArgs,
     /// Service to ask about, such as mancala.v1.SessionService [default: the server as a whole]
     #[arg(long, value_name = "NAME", default_value = "", hide_default_value = true)]
     service: String,
@@ -23,8 +21,8 @@ pub struct Args {
 }
 
 pub fn run(args: Args) -> Result<(), Failure> {
-    let address = peer::address(args.address)?;
-    let asked = ask(address, args.service, Duration::from_secs(args.timeout));
+    let Peer { address, endpoint } = args.peer.peer()?;
+    let asked = ask(endpoint, args.service, Duration::from_secs(args.timeout));
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Failure::run)?;
     match runtime.block_on(asked) {
         Ok(ServingStatus::Serving) => Ok(()),
@@ -34,10 +32,10 @@ pub fn run(args: Args) -> Result<(), Failure> {
 }
 
 /// A service's status, or what the server does instead of telling it.
-async fn ask(address: SocketAddr, service: String, timeout: Duration) -> Result<ServingStatus, String> {
+async fn ask(endpoint: Endpoint, service: String, timeout: Duration) -> Result<ServingStatus, String> {
     let unreachable = |error| format!("can't be reached: {}", with_causes(&error));
     let answer = async {
-        let channel = Endpoint::from_shared(format!("http://{address}")).map_err(unreachable)?.connect().await;
+        let channel = endpoint.connect().await;
         let answer = HealthClient::new(channel.map_err(unreachable)?).check(HealthCheckRequest { service }).await;
         answer.map(|answer| answer.into_inner().status()).map_err(|status| format!("answers: {}", status.message()))
     };

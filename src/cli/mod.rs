@@ -6,6 +6,7 @@ mod config_args;
 mod game_args;
 mod healthcheck;
 mod key;
+mod measures;
 mod peer;
 mod perft;
 mod serve;

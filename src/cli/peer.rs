@@ -3,15 +3,82 @@
 use crate::cli::Failure;
 use crate::config::{Config, Sources};
 use std::error::Error;
-use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::path::{Path, PathBuf};
+use tokio_rustls::rustls::pki_types::CertificateDer;
+use tokio_rustls::rustls::pki_types::pem::PemObject;
+use tonic::transport::{Certificate, ClientTlsConfig, Endpoint, Identity};
 
-/// The address that was given, or else the one that a server of this configuration listens on.
-pub fn address(given: Option<SocketAddr>) -> Result<SocketAddr, Failure> {
-    let address = match given {
-        Some(address) => address,
-        None => Config::load(&Sources::of_process()).map_err(Failure::usage)?.server.listen,
-    };
-    Ok(reachable(address))
+#[derive(Debug, clap::Args)]
+pub struct PeerArgs {
+    /// Where the server listens [default: the configured server.listen, and TLS if tls.certificate is configured]
+    #[arg(long, value_name = "ADDR")]
+    address: Option<SocketAddr>,
+    /// Speak TLS, and trust the certificates in this file (PEM) [default: the configured tls.certificate]
+    #[arg(long, value_name = "FILE")]
+    ca: Option<PathBuf>,
+    /// Name that the server's certificate must bear [default: the first one of the configured certificate, or else the address]
+    #[arg(long, value_name = "NAME")]
+    server_name: Option<String>,
+    /// Certificate to show the server (PEM)
+    #[arg(long, value_name = "FILE", requires = "key")]
+    certificate: Option<PathBuf>,
+    /// Its private key (PEM)
+    #[arg(long, value_name = "FILE", requires = "certificate")]
+    key: Option<PathBuf>,
+}
+
+/// The server that a command talks to.
+pub struct Peer {
+    /// Where it is.
+    pub address: SocketAddr,
+    /// How to connect to it.
+    pub endpoint: Endpoint,
+}
+
+impl PeerArgs {
+    /// The server at the address that was given, or else the one of this configuration.
+    pub fn peer(&self) -> Result<Peer, Failure> {
+        let (address, configured) = match self.address {
+            Some(address) => (address, None),
+            None => {
+                let config = Config::load(&Sources::of_process()).map_err(Failure::usage)?;
+                (config.server.listen, Some(config.tls.certificate).filter(|path| !path.as_os_str().is_empty()))
+            }
+        };
+        let address = reachable(address);
+        let endpoint = |scheme| Endpoint::from_shared(format!("{scheme}://{address}")).map_err(Failure::run);
+        let endpoint = match (&self.ca, configured) {
+            (Some(ca), _) => endpoint("https")?.tls_config(self.tls(&read(ca)?, None, address.ip())?),
+            (None, Some(own)) => {
+                let certificate = read(&own)?;
+                endpoint("https")?.tls_config(self.tls(&certificate, first_name(&certificate), address.ip())?)
+            }
+            (None, None) => Ok(endpoint("http")?),
+        };
+        Ok(Peer { address, endpoint: endpoint.map_err(|error| Failure::run(with_causes(&error)))? })
+    }
+
+    fn tls(&self, trusted: &[u8], name: Option<String>, address: IpAddr) -> Result<ClientTlsConfig, Failure> {
+        let name = self.server_name.clone().or(name).unwrap_or_else(|| address.to_string());
+        let tls = ClientTlsConfig::new().ca_certificate(Certificate::from_pem(trusted)).domain_name(name);
+        Ok(match self.certificate.as_deref().zip(self.key.as_deref()) {
+            Some((certificate, key)) => tls.identity(Identity::from_pem(read(certificate)?, read(key)?)),
+            None => tls,
+        })
+    }
+}
+
+fn read(path: &Path) -> Result<Vec<u8>, Failure> {
+    std::fs::read(path).map_err(|error| Failure::run(format!("{} can't be read: {error}", path.display())))
+}
+
+/// A name that a server with this certificate has, if it has one.
+fn first_name(pem: &[u8]) -> Option<String> {
+    let certificate = CertificateDer::from_pem_slice(pem).ok()?;
+    let names = webpki::EndEntityCert::try_from(&certificate).ok()?;
+    let plain = |name: &&str| !name.starts_with('*');
+    names.valid_dns_names().find(plain).map(str::to_owned)
 }
 
 /// An address by which a server on this machine can be reached that listens on this one.

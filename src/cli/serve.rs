@@ -2,9 +2,10 @@
 
 use crate::cli::Failure;
 use crate::cli::config_args::ConfigArgs;
+use crate::cli::measures::{self, Parts};
 use crate::config::{AuthMode, Config};
 use crate::server::signal::StopSignals;
-use crate::server::{self, Api, Stopped};
+use crate::server::{self, Api, CallMetrics, Metrics, Stopped};
 use crate::service::{Compute, Sessions, SystemClock};
 use crate::store::sqlite::{Options, SqliteStore};
 use crate::store::{Health, Store};
@@ -12,18 +13,22 @@ use crate::telemetry;
 use crate::wire::access::Access;
 use crate::wire::proto::FILE_DESCRIPTOR_SET;
 use crate::wire::{self, RulesHandlers, SessionHandlers, StreamSettings};
+use std::convert::Infallible;
 use std::io::{self, ErrorKind, Write};
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::net::TcpListener;
 use tokio::sync::{oneshot, watch};
+use tokio::task::JoinSet;
 
 /// Sessions that are kept in memory between calls, the last used ones. Most take a few kilobytes, one of 2,000 plies up to half a
 /// megabyte.
 const CACHED_SESSIONS: usize = 4_096;
 /// How often rounds that are lost by time are looked for. Whoever looks at such a session ends its round at once.
 const TIME_KEPT_EVERY: Duration = Duration::from_secs(1);
+/// Time that the last traces have to be sent once the server has stopped.
+const TELEMETRY_STOP: Duration = Duration::from_secs(1);
 /// Time that background work has to end once the server has stopped.
 const RUNTIME_STOP: Duration = Duration::from_millis(500);
 
@@ -35,13 +40,17 @@ pub struct Args {
 
 pub fn run(args: Args) -> Result<(), Failure> {
     let config = args.config.load()?;
-    telemetry::init(&config.log).map_err(Failure::run)?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(config.server.worker_threads())
         .enable_all()
         .build()
         .map_err(|error| Failure::run(format!("threads can't be started: {error}")))?;
+    let telemetry = {
+        let _in_runtime = runtime.enter();
+        telemetry::init(&config.log, &config.telemetry).map_err(Failure::run)?
+    };
     let served = runtime.block_on(serve(&config));
+    telemetry.finish(TELEMETRY_STOP);
     // Connections of peers that are still there end here.
     runtime.shutdown_timeout(RUNTIME_STOP);
     served
@@ -49,12 +58,17 @@ pub fn run(args: Args) -> Result<(), Failure> {
 
 async fn serve(config: &Config) -> Result<(), Failure> {
     let signals = StopSignals::listen().map_err(|error| Failure::run(format!("signals can't be listened to: {error}")))?;
+    let mut settings = config.settings();
+    settings.connections.max_connections = server::connections_that_fit(settings.connections.max_connections);
+    server::check(&settings).map_err(Failure::run)?;
     let store = SqliteStore::open(&config.store.path, Options::default()).map_err(Failure::run)?;
-    let store: Arc<dyn Store> = Arc::new(store);
-    let listener = TcpListener::bind(config.server.listen).await.map_err(|error| cannot_listen(config.server.listen, &error))?;
+    let store = Arc::new(store);
+    let listener =
+        TcpListener::bind(config.server.listen).await.map_err(|error| cannot_listen("--listen", config.server.listen, &error))?;
     let address = listener.local_addr().map_err(Failure::run)?;
 
-    let sessions = Sessions::new(store.clone(), Arc::new(SystemClock::default()), CACHED_SESSIONS);
+    let sessions = Sessions::new(store.clone(), Arc::new(SystemClock::default()), CACHED_SESSIONS)
+        .limited(config.limits.calls_in_flight, config.limits.open_sessions as usize);
     let sweep = config.retention.retention().map(|retention| {
         let every = config.retention.sweep_every;
         tokio::spawn(sessions.clone().keep_swept(retention, every))
@@ -66,11 +80,16 @@ async fn serve(config: &Config) -> Result<(), Failure> {
         AuthMode::Open => Access::open(),
         AuthMode::Token => Access::tokens(config.auth.keys(), sessions.clone()),
     };
+    let calls = CallMetrics::default();
     let api = Api::new(FILE_DESCRIPTOR_SET, access)
+        .limited(config.limits.limits())
+        .counted(calls.clone())
         .with(wire::rules_service(RulesHandlers::new(compute.clone())))
-        .with(wire::session_service(SessionHandlers::new(sessions, compute, StreamSettings::new(stop_streams))));
+        .with(wire::session_service(SessionHandlers::new(sessions.clone(), compute.clone(), StreamSettings::new(stop_streams))));
 
     let (ready, readiness) = watch::channel(true);
+    let parts = Parts { store: store.clone(), sessions, compute, calls, connections: settings.counts.clone() };
+    let watched = watch_over(config, parts, readiness.clone(), stopping.subscribe()).await?;
     let (broken, breaks) = oneshot::channel();
     tokio::spawn(follow(store.health(), ready, broken));
     let stop = async {
@@ -78,16 +97,18 @@ async fn serve(config: &Config) -> Result<(), Failure> {
             () = stop(signals) => {}
             Ok(()) = breaks => tracing::error!("the store is broken; stopping"),
         }
-        stopping.send_replace(true);
     };
 
-    announce(address, config);
-    let served = server::serve(listener, api, config.server.settings(), readiness, stop).await;
+    announce(address, watched.as_ref().map(|(address, _)| *address), config);
+    let served = server::serve(listener, api, settings, readiness, stopping, stop).await;
     // Wherever this cuts it, the next look goes on from there.
     timekeeper.abort();
     if let Some(sweep) = sweep {
         // Wherever this cuts it, the next sweep goes on from there.
         sweep.abort();
+    }
+    if let Some((_, mut watched)) = watched {
+        watched.shutdown().await;
     }
     let intact = *store.health().borrow() != Health::Broken;
     store.close().await;
@@ -96,6 +117,25 @@ async fn serve(config: &Config) -> Result<(), Failure> {
         Stopped::TimedOut => tracing::warn!("stopped; connections that were still open are cut"),
     }
     if intact { Ok(()) } else { Err(Failure::run("the store is broken; its log lines say how. Restore a backup")) }
+}
+
+/// Shows metrics, and whether the server can serve, on a port of their own if one is set. Gives its address, and what runs for it.
+async fn watch_over(
+    config: &Config,
+    parts: Parts,
+    ready: watch::Receiver<bool>,
+    stopping: watch::Receiver<bool>,
+) -> Result<Option<(SocketAddr, JoinSet<Infallible>)>, Failure> {
+    let Some(listen) = config.metrics.listen else { return Ok(None) };
+    let listener = TcpListener::bind(listen).await.map_err(|error| cannot_listen("metrics.listen", listen, &error))?;
+    let address = listener.local_addr().map_err(Failure::run)?;
+    let mut metrics = Metrics::default();
+    measures::register(&mut metrics, &parts);
+    let states = measures::states(&mut metrics);
+    let mut tasks = JoinSet::new();
+    tasks.spawn(server::monitor(listener, Arc::new(metrics), move || *ready.borrow() && !*stopping.borrow()));
+    tasks.spawn(measures::count_sessions(parts.sessions, states));
+    Ok(Some((address, tasks)))
 }
 
 /// Reports the store's health as the server's readiness. A broken store stops the server.
@@ -118,16 +158,21 @@ async fn follow(mut health: watch::Receiver<Health>, ready: watch::Sender<bool>,
     }
 }
 
-/// Tells whoever started the server where it is and how to try it, in a line of its own that logs don't mix with.
-fn announce(address: SocketAddr, config: &Config) {
-    let line = format!(
+/// Tells whoever started the server where it is and how to try it, in lines of their own that logs don't mix with.
+fn announce(address: SocketAddr, metrics: Option<SocketAddr>, config: &Config) {
+    // Whoever only tries need not say whose certificate it is.
+    let how = if config.tls.is_on() { "-insecure" } else { "-plaintext" };
+    let mut lines = format!(
         "mancala {} listening on {address}, data in {}; \
-         try: grpcurl -plaintext {address} mancala.v1.RulesService/ListGames",
+         try: grpcurl {how} {address} mancala.v1.RulesService/ListGames",
         env!("CARGO_PKG_VERSION"),
         config.store.path.display(),
     );
+    if let Some(metrics) = metrics {
+        lines += &format!("\nmetrics on http://{metrics}/metrics");
+    }
     // A server whose output nobody reads is to serve all the same.
-    let _ = writeln!(io::stdout(), "{line}");
+    let _ = writeln!(io::stdout(), "{lines}");
 }
 
 /// Completes at the first signal. A second one ends the process at once.
@@ -146,18 +191,19 @@ async fn stop(mut signals: StopSignals) {
     let _ = stop.await;
 }
 
-fn cannot_listen(address: SocketAddr, error: &io::Error) -> Failure {
+/// `setting` is what another address is given by.
+fn cannot_listen(setting: &str, address: SocketAddr, error: &io::Error) -> Failure {
     Failure::run(match error.kind() {
         ErrorKind::AddrInUse => format!(
             "{address} is taken: another program listens there, perhaps another mancala. \
-             Stop it, or choose another port with --listen {}:PORT (0: any that is free)",
+             Stop it, or choose another port with {setting} {}:PORT (0: any that is free)",
             address.ip()
         ),
         ErrorKind::PermissionDenied => {
-            format!("{address} may not be listened on by this user: choose a port above 1023 with --listen")
+            format!("{address} may not be listened on by this user: choose a port above 1023 with {setting}")
         }
         ErrorKind::AddrNotAvailable => {
-            format!("{} is not an address of this machine: choose another with --listen", address.ip())
+            format!("{} is not an address of this machine: choose another with {setting}", address.ip())
         }
         _ => format!("{address} can't be listened on: {error}"),
     })

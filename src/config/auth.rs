@@ -1,8 +1,9 @@
 //! Who may do what.
 
+use crate::config::text::{elements, list};
 use crate::service::is_operator_name;
 use crate::session::SecretHash;
-use config::{File, FileFormat, Source, Value, ValueKind};
+use config::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
@@ -13,6 +14,8 @@ pub struct AuthConfig {
     pub mode: AuthMode,
     /// Who may do everything in token mode.
     pub operators: Vec<Operator>,
+    /// DNS names; a client with a certificate for one of them may do everything in token mode.
+    pub certificates: Vec<String>,
 }
 
 /// How callers are known.
@@ -65,7 +68,8 @@ impl fmt::Display for AuthConfig {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "mode = \"{}\"", self.mode.name())?;
         let operators: Vec<_> = self.operators.iter().map(Operator::to_string).collect();
-        writeln!(f, "operators = [{}]", operators.join(", "))
+        writeln!(f, "operators = [{}]", operators.join(", "))?;
+        writeln!(f, "certificates = {}", list(&self.certificates))
     }
 }
 
@@ -74,11 +78,7 @@ const OPERATORS: &str = "expected a list such as [{ name = \"ops\", key_sha256 =
 
 /// Reads `operators`: a list, or text that is one in TOML, as the environment gives it. Adds what is wrong to `faults`.
 pub fn operators(value: Value, faults: &mut Vec<String>) -> Vec<Operator> {
-    let list = match value.kind {
-        ValueKind::String(text) => list_of_text(&text),
-        kind => Some(Value::new(None, kind)),
-    };
-    let Some(list) = list.and_then(|list| list.into_array().ok()) else {
+    let Some(list) = elements(value) else {
         faults.push(OPERATORS.to_owned());
         return Vec::new();
     };
@@ -88,11 +88,6 @@ pub fn operators(value: Value, faults: &mut Vec<String>) -> Vec<Operator> {
         faults.push("two operators have the same name".to_owned());
     }
     read
-}
-
-fn list_of_text(text: &str) -> Option<Value> {
-    let table = File::from_str(&format!("operators = {text}"), FileFormat::Toml).collect().ok()?;
-    if table.len() == 1 { table.into_values().next() } else { None }
 }
 
 fn operator(value: Value, place: usize, faults: &mut Vec<String>) -> Option<Operator> {

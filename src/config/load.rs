@@ -4,9 +4,11 @@
 //! mistyped key. So all faults come to light together, where deriving a deserializer would stop at the first.
 
 use crate::config::auth::operators;
+use crate::config::network;
+use crate::config::text::elements;
 use crate::config::{
-    AuthConfig, AuthMode, Config, ConfigErrors, Fault, LogConfig, LogFormat, RetentionConfig, ServerConfig, Sources, StoreConfig,
-    duration,
+    AuthConfig, AuthMode, Config, ConfigErrors, Fault, LimitsConfig, LogConfig, LogFormat, MetricsConfig, RetentionConfig,
+    ServerConfig, Sources, StoreConfig, TelemetryConfig, duration,
 };
 use config::{File, FileFormat, Map, Source, Value, ValueKind};
 use std::collections::BTreeMap;
@@ -14,6 +16,7 @@ use std::ffi::OsString;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
+use tokio_rustls::rustls::pki_types::DnsName;
 use tracing_subscriber::EnvFilter;
 
 /// What variables of the environment begin with.
@@ -40,14 +43,22 @@ pub fn load(sources: &Sources) -> Result<Config, ConfigErrors> {
     let auth = auth(&mut given, defaults.auth);
     let config = Config {
         server: server(&mut given, defaults.server, auth.mode),
+        tls: network::tls(&mut given, defaults.tls),
+        web: network::web(&mut given, defaults.web),
         store: StoreConfig { path: given.take("store.path", defaults.store.path, "the path of a file", data_file) },
         auth,
+        limits: LimitsConfig::take(&mut given, defaults.limits),
         retention: retention(&mut given, defaults.retention),
+        metrics: MetricsConfig::take(&mut given, defaults.metrics),
+        telemetry: TelemetryConfig::take(&mut given, defaults.telemetry),
         log: LogConfig {
             filter: given.take("log.filter", defaults.log.filter, "levels such as \"info\" or \"warn,mancala=debug\"", filter),
             format: given.take("log.format", defaults.log.format, "\"human\" or \"json\"", format),
         },
     };
+    if !config.auth.certificates.is_empty() && config.tls.client_ca.as_os_str().is_empty() {
+        given.fault("auth.certificates", "clients are asked for certificates only if tls.client_ca names their authorities");
+    }
     if config.store.path.as_os_str().is_empty() {
         given.fault("store.path", "there is no home folder to keep data in: set store.path to the path of a file");
     }
@@ -58,11 +69,15 @@ fn auth(given: &mut Given, defaults: AuthConfig) -> AuthConfig {
     let mode = given.take("auth.mode", defaults.mode, "\"open\" or \"token\"", AuthMode::parse);
     let mut faults = Vec::new();
     let operators = given.take_value("auth.operators").map_or(defaults.operators, |value| operators(value, &mut faults));
-    if mode == AuthMode::Token && operators.is_empty() && faults.is_empty() {
+    let certificates =
+        given.take_list("auth.certificates", defaults.certificates, "a list of DNS names such as [\"ops.example\"]", |name| {
+            DnsName::try_from(name).is_ok()
+        });
+    if mode == AuthMode::Token && operators.is_empty() && certificates.is_empty() && faults.is_empty() {
         faults.push("token mode needs an operator: `mancala key NAME` makes a key and says how to set it".to_owned());
     }
     faults.into_iter().for_each(|fault| given.fault("auth.operators", fault));
-    AuthConfig { mode, operators }
+    AuthConfig { mode, operators, certificates }
 }
 
 fn server(given: &mut Given, defaults: ServerConfig, mode: AuthMode) -> ServerConfig {
@@ -79,13 +94,20 @@ fn server(given: &mut Given, defaults: ServerConfig, mode: AuthMode) -> ServerCo
             &format!("{time}, more than 0"),
             |text| up_to_longest(text).filter(|time| !time.is_zero()),
         ),
+        longest_timeout: given.take(
+            "server.longest_timeout",
+            defaults.longest_timeout,
+            &format!("{time}, more than 0"),
+            |text| up_to_longest(text).filter(|time| !time.is_zero()),
+        ),
         drain_delay: given.take("server.drain_delay", defaults.drain_delay, time, up_to_longest),
         drain_timeout: given.take("server.drain_timeout", defaults.drain_timeout, time, up_to_longest),
-        max_streams: given.take("server.max_streams", defaults.max_streams, "a number from 1 to 10000", |text| {
-            text.parse().ok().filter(|streams| (1..=10_000).contains(streams))
-        }),
+        connections: network::connections(given, defaults.connections),
         allow_open: given.take("server.allow_open", defaults.allow_open, "true or false", |text| text.parse().ok()),
     };
+    if server.request_timeout > server.longest_timeout {
+        given.fault("server.longest_timeout", "shorter than server.request_timeout, which calls have without asking for it");
+    }
     if mode == AuthMode::Open && !server.allow_open && !is_loopback(server.listen) {
         let problem = format!(
             "{} can be reached from other machines, and whoever reaches it may do anything: \
@@ -122,7 +144,7 @@ fn is_loopback(address: SocketAddr) -> bool {
     address.ip().to_canonical().is_loopback()
 }
 
-fn up_to_longest(text: &str) -> Option<Duration> {
+pub(super) fn up_to_longest(text: &str) -> Option<Duration> {
     duration::parse(text).filter(|time| *time <= LONGEST)
 }
 
@@ -144,7 +166,7 @@ fn format(text: &str) -> Option<LogFormat> {
 
 /// What the sources give, by key, a later source over an earlier one; and what is wrong with it.
 #[derive(Default)]
-struct Given {
+pub(super) struct Given {
     values: BTreeMap<String, Value>,
     /// Where the values that were taken came from.
     origins: BTreeMap<&'static str, String>,
@@ -202,14 +224,14 @@ impl Given {
     }
 
     /// Takes a setting out as it was given.
-    fn take_value(&mut self, key: &'static str) -> Option<Value> {
+    pub(super) fn take_value(&mut self, key: &'static str) -> Option<Value> {
         let value = self.values.remove(key)?;
         self.origins.extend(value.origin().map(|origin| (key, origin.to_owned())));
         Some(value)
     }
 
     /// Takes a setting out: its default if no source gives it, and, with a fault noted, if what is given is not `expected`.
-    fn take<T>(&mut self, key: &'static str, default: T, expected: &str, parse: impl Fn(&str) -> Option<T>) -> T {
+    pub(super) fn take<T>(&mut self, key: &'static str, default: T, expected: &str, parse: impl Fn(&str) -> Option<T>) -> T {
         let Some(value) = self.take_value(key) else { return default };
         let text = value.clone().into_string();
         text.ok().and_then(|text| parse(&text)).unwrap_or_else(|| {
@@ -218,7 +240,24 @@ impl Given {
         })
     }
 
-    fn fault(&mut self, key: &'static str, problem: impl Into<String>) {
+    /// Takes a list of texts out; each element must satisfy `is_right`.
+    pub(super) fn take_list(
+        &mut self,
+        key: &'static str,
+        default: Vec<String>,
+        expected: &str,
+        is_right: impl Fn(&str) -> bool,
+    ) -> Vec<String> {
+        let Some(value) = self.take_value(key) else { return default };
+        let texts: Option<Vec<_>> =
+            elements(value.clone()).and_then(|list| list.into_iter().map(|element| element.into_string().ok()).collect());
+        texts.filter(|texts| texts.iter().all(|text| is_right(text))).unwrap_or_else(|| {
+            self.fault(key, format!("{value} given, expected {expected}"));
+            default
+        })
+    }
+
+    pub(super) fn fault(&mut self, key: &'static str, problem: impl Into<String>) {
         let origin = self.origins.get(key).cloned();
         self.faults.push(Fault { key: Some(key.to_owned()), origin, problem: problem.into() });
     }

@@ -3,14 +3,25 @@
 mod auth;
 pub(crate) mod duration;
 mod fault;
+mod limits;
 mod load;
+mod metrics;
+mod network;
 mod sources;
+mod telemetry;
+mod text;
 
 pub use auth::{AuthConfig, AuthMode, Operator};
 pub use fault::{ConfigErrors, Fault};
+pub use limits::LimitsConfig;
+pub use metrics::MetricsConfig;
+pub use network::{TlsConfig, WebConfig};
 pub use sources::Sources;
+pub use telemetry::TelemetryConfig;
 
-use crate::server::Settings;
+use crate::config::network::write_connections;
+use crate::config::text::quoted;
+use crate::server::{ConnectionSettings, Settings};
 use crate::service::Retention;
 use std::fmt;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -24,12 +35,22 @@ use std::time::Duration;
 pub struct Config {
     /// Sockets and calls.
     pub server: ServerConfig,
+    /// Encryption.
+    pub tls: TlsConfig,
+    /// Browsers.
+    pub web: WebConfig,
     /// Where sessions are kept.
     pub store: StoreConfig,
     /// Who may do what.
     pub auth: AuthConfig,
+    /// What callers may ask for.
+    pub limits: LimitsConfig,
     /// How long sessions are kept.
     pub retention: RetentionConfig,
+    /// Where it is measured.
+    pub metrics: MetricsConfig,
+    /// Where traces go.
+    pub telemetry: TelemetryConfig,
     /// What is logged.
     pub log: LogConfig,
 }
@@ -41,14 +62,16 @@ pub struct ServerConfig {
     pub listen: SocketAddr,
     /// Threads that answer calls; 0: see [`ServerConfig::worker_threads`].
     pub threads: usize,
-    /// A call that hasn't answered by then fails.
+    /// A call that hasn't answered by then fails, unless its caller gives it another time.
     pub request_timeout: Duration,
+    /// The longest time that a caller may give.
+    pub longest_timeout: Duration,
     /// On a stop, time between reporting NOT_SERVING and refusing connections.
     pub drain_delay: Duration,
     /// On a stop, time that calls in flight have after that.
     pub drain_timeout: Duration,
-    /// Most calls in flight on one connection.
-    pub max_streams: u32,
+    /// What is asked of connections.
+    pub connections: ConnectionSettings,
     /// Whether in open mode anyone who reaches an address beyond this machine may do anything.
     pub allow_open: bool,
 }
@@ -100,14 +123,18 @@ impl Config {
             server: ServerConfig {
                 listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 50051)),
                 threads: 0,
-                request_timeout: Duration::from_secs(30),
+                request_timeout: Duration::from_secs(5),
+                longest_timeout: Duration::from_secs(30),
                 drain_delay: Duration::ZERO,
                 drain_timeout: Duration::from_secs(8),
-                max_streams: 128,
+                connections: ConnectionSettings::default(),
                 allow_open: false,
             },
+            tls: TlsConfig::defaults(),
+            web: WebConfig::defaults(),
             store: StoreConfig { path },
-            auth: AuthConfig { mode: AuthMode::Open, operators: Vec::new() },
+            auth: AuthConfig { mode: AuthMode::Open, operators: Vec::new(), certificates: Vec::new() },
+            limits: LimitsConfig::default(),
             retention: RetentionConfig {
                 finished: Duration::ZERO,
                 aborted: Duration::ZERO,
@@ -115,6 +142,8 @@ impl Config {
                 notice: Duration::from_secs(24 * 3600),
                 sweep_every: Duration::from_secs(60),
             },
+            metrics: MetricsConfig { listen: None },
+            telemetry: TelemetryConfig::default(),
             log: LogConfig { filter: "info".to_owned(), format: LogFormat::Human },
         }
     }
@@ -124,19 +153,23 @@ impl Config {
     pub fn load(sources: &Sources) -> Result<Self, ConfigErrors> {
         load::load(sources)
     }
-}
 
-impl ServerConfig {
     /// How the server behaves.
     pub fn settings(&self) -> Settings {
         Settings {
-            request_timeout: self.request_timeout,
-            drain_delay: self.drain_delay,
-            drain_timeout: self.drain_timeout,
-            max_streams: self.max_streams,
+            request_timeout: self.server.request_timeout,
+            longest_timeout: self.server.longest_timeout,
+            drain_delay: self.server.drain_delay,
+            drain_timeout: self.server.drain_timeout,
+            connections: self.server.connections,
+            tls: self.tls.settings(&self.auth.certificates),
+            web: self.web.settings(),
+            ..Settings::default()
         }
     }
+}
 
+impl ServerConfig {
     /// How many threads answer calls. Unless a number is given, one core is left to the store's writer, and at least one used.
     pub fn worker_threads(&self) -> usize {
         match self.threads {
@@ -168,21 +201,33 @@ impl LogFormat {
 
 impl fmt::Display for Config {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let ServerConfig { listen, threads, request_timeout, drain_delay, drain_timeout, max_streams, allow_open } = &self.server;
+        let ServerConfig {
+            listen,
+            threads,
+            request_timeout,
+            longest_timeout,
+            drain_delay,
+            drain_timeout,
+            connections,
+            allow_open,
+        } = &self.server;
         writeln!(f, "[server]")?;
         writeln!(f, "listen = \"{listen}\"")?;
         writeln!(f, "threads = {threads}")?;
         writeln!(f, "request_timeout = \"{}\"", duration::format(*request_timeout))?;
+        writeln!(f, "longest_timeout = \"{}\"", duration::format(*longest_timeout))?;
         writeln!(f, "drain_delay = \"{}\"", duration::format(*drain_delay))?;
         writeln!(f, "drain_timeout = \"{}\"", duration::format(*drain_timeout))?;
-        writeln!(f, "max_streams = {max_streams}")?;
+        write_connections(f, connections)?;
         writeln!(f, "allow_open = {allow_open}")?;
 
+        write!(f, "\n[tls]\n{}\n[web]\n{}", self.tls, self.web)?;
         let StoreConfig { path } = &self.store;
         writeln!(f, "\n[store]")?;
         writeln!(f, "path = {}", quoted(&path.to_string_lossy()))?;
 
         write!(f, "\n[auth]\n{}", self.auth)?;
+        write!(f, "\n[limits]\n{}", self.limits)?;
         let RetentionConfig { finished, aborted, abandoned, notice, sweep_every } = &self.retention;
         writeln!(f, "\n[retention]")?;
         writeln!(f, "finished = \"{}\"", duration::format(*finished))?;
@@ -191,19 +236,11 @@ impl fmt::Display for Config {
         writeln!(f, "notice = \"{}\"", duration::format(*notice))?;
         writeln!(f, "sweep_every = \"{}\"", duration::format(*sweep_every))?;
 
+        write!(f, "\n[metrics]\n{}", self.metrics)?;
+        write!(f, "\n[telemetry]\n{}", self.telemetry)?;
         let LogConfig { filter, format } = &self.log;
         writeln!(f, "\n[log]")?;
         writeln!(f, "filter = {}", quoted(filter))?;
         writeln!(f, "format = \"{}\"", format.name())
     }
-}
-
-/// A text as a TOML string.
-fn quoted(text: &str) -> String {
-    let escape = |c: char| match c {
-        '"' | '\\' => format!("\\{c}"),
-        c if c.is_control() => format!("\\u{:04X}", u32::from(c)),
-        c => c.to_string(),
-    };
-    format!("\"{}\"", text.chars().map(escape).collect::<String>())
 }

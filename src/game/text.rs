@@ -329,10 +329,11 @@ impl FromStr for Move {
     }
 }
 
-/// `PIT:SEEDS` separated by commas, each pit once.
+/// `PIT:SEEDS` separated by commas, each pit once, and at least one seed: a move that places none is written in a way that nobody reads.
 fn placements(reader: &mut Reader) -> Result<[u8; MAX_PITS], TextError> {
     let mut placed = [0; MAX_PITS];
     let mut named = PitSet::EMPTY;
+    let first = *reader;
     loop {
         reader.skip_blanks();
         let before = *reader;
@@ -347,7 +348,7 @@ fn placements(reader: &mut Reader) -> Result<[u8; MAX_PITS], TextError> {
         placed[usize::from(pit)] = reader.small("the number of seeds")?;
         reader.skip_blanks();
         if !reader.take(",") {
-            return Ok(placed);
+            return if placed == [0; MAX_PITS] { first.error("placements with at least one seed") } else { Ok(placed) };
         }
     }
 }

@@ -1,5 +1,7 @@
 //! The services that a server offers.
 
+use super::layers::Limits;
+use super::measure::CallMetrics;
 use crate::wire::access::Access;
 use http::{Request, Response};
 use std::convert::Infallible;
@@ -16,13 +18,28 @@ pub struct Api {
     pub(super) names: Vec<&'static str>,
     pub(super) descriptors: &'static [u8],
     pub(super) access: Access,
+    pub(super) limits: Limits,
+    pub(super) metrics: CallMetrics,
 }
 
 impl Api {
-    /// No services yet; `descriptors` is the encoded `FileDescriptorSet` that describes those to come, and `access` says
-    /// who may call them.
+    /// No services yet, no limits, and counters that nobody sees; `descriptors` is the encoded `FileDescriptorSet` that describes
+    /// the services to come, and `access` says who may call them.
     pub fn new(descriptors: &'static [u8], access: Access) -> Self {
-        Self { routes: Routes::default(), names: Vec::new(), descriptors, access }
+        let (limits, metrics) = (Limits::default(), CallMetrics::default());
+        Self { routes: Routes::default(), names: Vec::new(), descriptors, access, limits, metrics }
+    }
+
+    /// Limits callers.
+    pub fn limited(mut self, limits: Limits) -> Self {
+        self.limits = limits;
+        self
+    }
+
+    /// Counts calls in these counters.
+    pub fn counted(mut self, metrics: CallMetrics) -> Self {
+        self.metrics = metrics;
+        self
     }
 
     /// Adds a service: one of the generated `...Server` types.

@@ -1,39 +1,71 @@
-//! Callers are recognised here, before anything of a call is read; handlers find who it is in the request's extensions.
+//! Callers are recognised and counted here, before anything of a call is read; handlers find who it is in the request's extensions.
 
-use crate::wire::access::Access;
+use super::measure::CallMetrics;
+use super::peer::Proxies;
+use super::rates::{Limited, RateLimits};
+use crate::wire::access::{Access, OperatorCertificate};
 use http::{Request, Response};
 use std::convert::Infallible;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context, Poll};
 use tonic::body::Body;
 use tonic::codegen::Service;
+use tonic::{Code, Status};
 
-/// Refuses calls that nobody of the caller's kind may make.
-#[derive(Clone)]
-pub struct GateLayer {
-    access: Access,
-}
-
-impl GateLayer {
-    /// Callers are recognised by `access`.
-    pub fn new(access: Access) -> Self {
-        Self { access }
-    }
-}
-
-impl<S> tower::Layer<S> for GateLayer {
-    type Service = Gate<S>;
-
-    fn layer(&self, inner: S) -> Gate<S> {
-        Gate { inner, access: self.access.clone() }
-    }
-}
-
-/// See [`GateLayer`].
+/// Refuses calls that nobody of the caller's kind may make, and those that come too fast.
 #[derive(Clone)]
 pub struct Gate<S> {
     inner: S,
-    access: Access,
+    keeper: Arc<Keeper>,
+}
+
+/// What a gate knows.
+pub struct Keeper {
+    /// Recognises callers.
+    pub access: Access,
+    /// Counts their calls.
+    pub rates: RateLimits,
+    /// Says where they are.
+    pub proxies: Proxies,
+    /// Counts those that are refused for their number.
+    pub metrics: CallMetrics,
+}
+
+impl<S> Gate<S> {
+    /// In front of `inner`.
+    pub fn new(inner: S, keeper: Keeper) -> Self {
+        Self { inner, keeper: Arc::new(keeper) }
+    }
+}
+
+impl Keeper {
+    /// Lets a call in, with its caller in its extensions.
+    async fn admit(&self, request: &mut Request<Body>) -> Result<(), Status> {
+        let address = self.proxies.caller_of(request);
+        let path = request.uri().path();
+        let certificate = request.extensions().get::<OperatorCertificate>();
+        let caller = match self.access.admit(path, request.headers(), certificate).await {
+            Ok(caller) => caller,
+            Err(refused) if refused.code() == Code::Unauthenticated => {
+                // Nor are tokens to be tried out without end.
+                self.rates.count_stranger(address).map_err(|limited| self.limited(limited))?;
+                return Err(refused);
+            }
+            Err(refused) => return Err(refused),
+        };
+        self.rates.count(path, &caller, address).map_err(|limited| self.limited(limited))?;
+        if let Some(operator) = caller.operator() {
+            tracing::Span::current().record("operator", operator);
+        }
+        request.extensions_mut().insert(caller);
+        Ok(())
+    }
+
+    fn limited(&self, Limited { kind, status }: Limited) -> Status {
+        self.metrics.limited(kind);
+        status
+    }
 }
 
 impl<S> Service<Request<Body>> for Gate<S>
@@ -50,16 +82,13 @@ where
     }
 
     fn call(&mut self, mut request: Request<Body>) -> Self::Future {
-        let access = self.access.clone();
+        let keeper = self.keeper.clone();
         // The one that said it was ready is the one to be called.
         let ready = self.inner.clone();
         let mut inner = std::mem::replace(&mut self.inner, ready);
         Box::pin(async move {
-            match access.admit(request.uri().path(), request.headers()).await {
-                Ok(caller) => {
-                    request.extensions_mut().insert(caller);
-                    inner.call(request).await
-                }
+            match keeper.admit(&mut request).await {
+                Ok(()) => inner.call(request).await,
                 Err(status) => Ok(status.into_http()),
             }
         })

@@ -1,7 +1,10 @@
-//! What keeps a call from failing without an answer that says why: a time limit, a panic that stays with the call, and
-//! reasons for the errors that tonic makes.
+//! What keeps a call from failing without an answer that says why: a deadline, a limit to how many are in flight, a panic that
+//! stays with the call, and reasons for the errors that tonic makes.
 
+use super::measure::CallMetrics;
+use super::room::Room;
 use crate::wire::complete;
+use crate::wire::deadline::{Deadline, TimeLimits};
 use crate::wire::reason::Reason;
 use crate::wire::refuse::Refused;
 use http::{Request, Response};
@@ -10,39 +13,25 @@ use std::convert::Infallible;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::{Pin, pin};
 use std::task::{Context, Poll};
-use std::time::Duration;
-use tonic::Status;
+use tokio::time::{Instant, timeout_at};
 use tonic::body::Body;
 use tonic::codegen::Service;
 
-/// Answers DEADLINE_EXCEEDED for calls that take too long and INTERNAL for those that panic.
-///
-/// tonic's own time limit answers CANCELLED and gives no reason; it still keeps the caller's.
-#[derive(Debug, Clone, Copy)]
-pub struct GuardLayer {
-    timeout: Duration,
-}
-
-impl GuardLayer {
-    /// `timeout` is the time until the answer begins; a stream may last longer.
-    pub fn new(timeout: Duration) -> Self {
-        Self { timeout }
-    }
-}
-
-impl<S> tower::Layer<S> for GuardLayer {
-    type Service = Guard<S>;
-
-    fn layer(&self, inner: S) -> Guard<S> {
-        Guard { inner, timeout: self.timeout }
-    }
-}
-
-/// See [`GuardLayer`].
+/// Answers DEADLINE_EXCEEDED for calls that take too long, INTERNAL for those that panic, and UNAVAILABLE for those that there is no
+/// room for. What it says is limited until the answer begins; a stream may last longer.
 #[derive(Debug, Clone)]
 pub struct Guard<S> {
     inner: S,
-    timeout: Duration,
+    limits: TimeLimits,
+    room: Room,
+    metrics: CallMetrics,
+}
+
+impl<S> Guard<S> {
+    /// Guards calls of `inner`.
+    pub fn new(inner: S, limits: TimeLimits, room: Room, metrics: CallMetrics) -> Self {
+        Self { inner, limits, room, metrics }
+    }
 }
 
 impl<S> Service<Request<Body>> for Guard<S>
@@ -58,14 +47,28 @@ where
         self.inner.poll_ready(context)
     }
 
-    fn call(&mut self, request: Request<Body>) -> Self::Future {
+    fn call(&mut self, mut request: Request<Body>) -> Self::Future {
+        let refused = |refused: Refused| Box::pin(std::future::ready(Ok(refused.into_status().into_http())));
+        let deadline = match Deadline::read(request.headers(), Instant::now(), self.limits) {
+            Ok(deadline) => deadline,
+            Err(malformed) => return refused(malformed),
+        };
+        let place = match self.room.enter(request.uri().path()) {
+            Ok(place) => place,
+            Err(overloaded) => return refused(overloaded),
+        };
+        request.extensions_mut().insert(deadline);
         let answer = self.inner.call(request);
-        let timeout = self.timeout;
+        let metrics = self.metrics.clone();
         Box::pin(async move {
-            match tokio::time::timeout(timeout, catch_panic(answer)).await {
+            let _place = place;
+            match timeout_at(deadline.answer_by, catch_panic(answer)).await {
                 Ok(Ok(answer)) => answer.map(complete),
-                Ok(Err(_panic)) => Ok(Refused::plain(Reason::Internal).into_status().into_http()),
-                Err(_elapsed) => Ok(timed_out(timeout).into_http()),
+                Ok(Err(_panic)) => {
+                    metrics.panicked();
+                    Ok(Refused::plain(Reason::Internal).into_status().into_http())
+                }
+                Err(_elapsed) => Ok(deadline.exceeded().into_status().into_http()),
             }
         })
     }
@@ -81,12 +84,4 @@ async fn catch_panic<F: Future>(future: F) -> Result<F::Output, Box<dyn Any + Se
         Err(panic) => Poll::Ready(Err(panic)),
     })
     .await
-}
-
-fn timed_out(timeout: Duration) -> Status {
-    let limit = timeout.as_millis().to_string();
-    let text = format!(
-        "no answer within {limit} ms, the server's limit; a change may have happened: repeat it with the same request_id"
-    );
-    Refused::new(Reason::DeadlineExceeded, text, vec![("limit_ms", limit)]).into_status()
 }

@@ -1,58 +1,76 @@
-//! Sockets, health, reflection, what every call has in common, and a stop that ends.
+//! Connections, health, reflection, what every call has in common, and a stop that ends.
 
+mod accept;
 mod api;
+mod connection;
+mod counts;
+mod descriptors;
+mod first_bytes;
+mod frames;
 mod gate;
 mod guard;
 mod health;
+mod layers;
 mod log;
+mod measure;
+mod metrics;
+mod monitor;
+mod observe;
+mod overdue;
+mod peer;
+mod places;
+pub mod process;
+mod rates;
 mod reflection;
+mod reload;
+mod room;
+mod settings;
 pub mod signal;
 mod socket;
+mod stall;
+mod tls;
+mod trace;
+mod web;
 
 pub use api::Api;
+pub use counts::{Count, Counts};
+pub use descriptors::fit as connections_that_fit;
+pub use layers::Limits;
+pub use measure::CallMetrics;
+pub use metrics::Metrics;
+pub use monitor::monitor;
+pub use rates::{Rate, Rates};
+pub use settings::{ConnectionSettings, Settings, TlsSettings, WebSettings};
+pub use tls::TlsError;
 
-use crate::server::gate::GateLayer;
-use crate::server::guard::GuardLayer;
+use crate::server::connection::{Host, Phase};
 use crate::server::health::{Health, Serving};
-use crate::server::log::LogLayer;
-use crate::server::socket::Socket;
+use crate::server::places::Places;
+use crate::server::reload::Reload;
+use crate::server::tls::{Files, Tls};
+use crate::wire::deadline::TimeLimits;
+use http::{Request, Response};
 use std::convert::Infallible;
-use std::io;
+use std::sync::Arc;
 use std::time::Duration;
 use tokio::net::TcpListener;
 use tokio::sync::watch;
-use tokio_stream::{Stream, StreamExt};
-use tonic::transport::Server;
-use tonic::transport::server::TcpIncoming;
+use tonic::body::Body;
+use tower::{Layer, Service, ServiceBuilder};
 
-/// The largest list of request headers (gRPC metadata) that is read, in bytes.
-const MAX_HEADER_LIST: u32 = 16 * 1024;
-/// A connection without traffic is asked so often whether it is still there...
-const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(30);
-/// ...and is closed if it hasn't answered by then.
-const KEEPALIVE_TIMEOUT: Duration = Duration::from_secs(10);
-/// Pause after a failed accept. Without it a full file table keeps a core busy with failing.
-const ACCEPT_BACK_OFF: Duration = Duration::from_millis(50);
-
-/// How a server behaves.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Settings {
-    /// A call that hasn't answered by then fails with DEADLINE_EXCEEDED. A caller's own deadline is kept too.
-    pub request_timeout: Duration,
-    /// Time between reporting NOT_SERVING and refusing connections, for balancers to take notice.
-    pub drain_delay: Duration,
-    /// Time that calls in flight have to finish once connections are refused.
-    pub drain_timeout: Duration,
-    /// Most calls in flight on one connection.
-    pub max_streams: u32,
-}
+/// Once connections are refused, streams have so long to end by themselves before their connections are told to go.
+const STREAMS_END: Duration = Duration::from_secs(2);
+/// How often it is looked whether they have.
+const LOOK_EVERY: Duration = Duration::from_millis(10);
+/// Time that connections have to close at the end of the drain timeout.
+const CLOSE: Duration = Duration::from_millis(100);
 
 /// How a server stopped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stopped {
     /// Every call was finished and every connection closed.
     Drained,
-    /// Some connections were still open at the end of the drain timeout. They end with the runtime.
+    /// Some connections were still open at the end of the drain timeout, and were closed.
     TimedOut,
 }
 
@@ -62,67 +80,133 @@ pub enum ServeError {
     /// The descriptors of the services do not fit together.
     #[error("the services can't be described by reflection: {0}")]
     Reflection(#[from] tonic_reflection::server::Error),
-    /// Serving ended by itself.
-    #[error("serving failed: {0}")]
-    Transport(#[from] tonic::transport::Error),
+    /// Connections can't be encrypted.
+    #[error(transparent)]
+    Tls(#[from] TlsError),
 }
 
 /// Serves `api`, health and reflection on `listener` until `shutdown` completes, then drains and returns.
 ///
 /// Health reports SERVING while `ready` is true. From `shutdown` on it reports NOT_SERVING; after [`Settings::drain_delay`]
-/// connections are refused and open ones told to go away, and within [`Settings::drain_timeout`] this returns, whatever
-/// peers do.
+/// connections are refused and `stopping` becomes true, at which streams are to end by themselves within two seconds. When
+/// they have, open connections are told to go away and finish the calls in flight, and within [`Settings::drain_timeout`] this
+/// returns, whatever peers do.
+///
+/// # Errors
+/// When it can't begin.
 pub async fn serve(
     listener: TcpListener,
     api: Api,
     settings: Settings,
     ready: watch::Receiver<bool>,
+    stopping: watch::Sender<bool>,
     shutdown: impl Future<Output = ()>,
 ) -> Result<Stopped, ServeError> {
     let (serving, health) = Health::new(&api.names);
     // Now and not by the first report: a connection may be answered before that.
     serving.send_replace(Serving::when(*ready.borrow()));
     let routes = reflection::add(api.routes, &api.names, api.descriptors)?.add_service(health);
+    let times = TimeLimits { unless_given: settings.request_timeout, longest: settings.longest_timeout };
+    let service = layers::layers(api.access, times, api.limits, api.metrics).layer(routes.prepare());
 
-    let mut stopping = serving.subscribe();
-    let stop = drain(serving, ready, shutdown, settings.drain_delay);
-    let serve = Server::builder()
-        .http2_keepalive_interval(Some(KEEPALIVE_INTERVAL))
-        .http2_keepalive_timeout(Some(KEEPALIVE_TIMEOUT))
-        .http2_max_header_list_size(Some(MAX_HEADER_LIST))
-        .max_concurrent_streams(settings.max_streams)
-        .layer(LogLayer)
-        .layer(GuardLayer::new(settings.request_timeout))
-        .layer(GateLayer::new(api.access))
-        .add_routes(routes)
-        .serve_with_incoming_shutdown(incoming(listener), stop);
+    let (tls, reload) = settings.tls.clone().map(Reload::start).transpose()?.unzip();
+    let stop = announce_stop(&serving, ready, shutdown, settings.drain_delay);
+    let server = Server { listener, settings, tls, reload, stopping, serving: serving.clone() };
+    Ok(match server.settings.web.as_ref().map(web::layers) {
+        Some(layers) => server.run(ServiceBuilder::new().layer(layers).service(service), true, stop).await,
+        None => server.run(service, false, stop).await,
+    })
+}
 
-    // tonic waits without end for open streams, and for a peer that sent the HTTP/2 preface and went silent.
-    let deadline = async {
-        // An error means that the sender is gone, which it is only when nothing more is accepted.
-        let _ = stopping.wait_for(|state| *state == Serving::Ended).await;
-        tokio::time::sleep(settings.drain_timeout).await;
-    };
-    tokio::select! {
-        served = serve => served.map(|()| Stopped::Drained).map_err(ServeError::from),
-        () = deadline => Ok(Stopped::TimedOut),
+/// Whether a server could begin with these settings, as far as that can be known before it does.
+///
+/// # Errors
+/// Those that [`serve`] would fail with.
+pub fn check(settings: &Settings) -> Result<(), ServeError> {
+    if let Some(files) = &settings.tls {
+        tls::configuration(files, &Files::read(files)?)?;
+    }
+    Ok(())
+}
+
+/// A server that is set up.
+struct Server {
+    listener: TcpListener,
+    settings: Settings,
+    tls: Option<Tls>,
+    reload: Option<Reload>,
+    stopping: watch::Sender<bool>,
+    serving: watch::Sender<Serving>,
+}
+
+impl Server {
+    async fn run<S>(self, service: S, web: bool, stop: impl Future<Output = ()>) -> Stopped
+    where
+        S: Service<Request<Body>, Response = Response<Body>, Error = Infallible> + Clone + Send + Sync + 'static,
+        S::Future: Send + 'static,
+    {
+        let Self { listener, settings, tls, reload, stopping, serving } = self;
+        let (phase, _) = watch::channel(Phase::Serving);
+        let places = Places::new(settings.connections.max_connections, settings.connections.max_connections_per_address);
+        let counts = settings.counts.clone();
+        let host = Arc::new(Host { service, web, tls, settings: settings.connections, counts: counts.clone() });
+        let accept = accept::accept(&listener, &places, &counts, |stream, peer, place| {
+            let connection = connection::serve(host.clone(), stream, peer, phase.subscribe());
+            tokio::spawn(async move {
+                connection.await;
+                drop(place);
+            });
+        });
+        let renew = async {
+            match reload {
+                Some(reload) => reload.run(counts.clone()).await,
+                None => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            () = stop => {}
+            never = accept => match never {},
+            never = renew => match never {},
+        }
+        drop(listener);
+        serving.send_replace(Serving::Ended);
+        stopping.send_replace(true);
+
+        let drained = async {
+            let _ = tokio::time::timeout(STREAMS_END, no_streams(&counts)).await;
+            phase.send_replace(Phase::Leaving);
+            // Every connection watches it.
+            phase.closed().await;
+        };
+        if tokio::time::timeout(settings.drain_timeout, drained).await.is_ok() {
+            return Stopped::Drained;
+        }
+        phase.send_replace(Phase::Over);
+        // Those that don't close even now end with the runtime.
+        let _ = tokio::time::timeout(CLOSE, phase.closed()).await;
+        Stopped::TimedOut
+    }
+}
+
+async fn no_streams(counts: &Counts) {
+    while counts.streams.get() > 0 {
+        tokio::time::sleep(LOOK_EVERY).await;
     }
 }
 
 /// Reports health until `shutdown`, then that it is going, and completes when no more connections are to be accepted.
-async fn drain(
-    serving: watch::Sender<Serving>,
+async fn announce_stop(
+    serving: &watch::Sender<Serving>,
     ready: watch::Receiver<bool>,
     shutdown: impl Future<Output = ()>,
     delay: Duration,
 ) {
     tokio::select! {
         () = shutdown => {}
-        never = report(&serving, ready) => match never {},
+        never = report(serving, ready) => match never {},
     }
     serving.send_replace(Serving::No);
     tokio::time::sleep(delay).await;
-    serving.send_replace(Serving::Ended);
 }
 
 /// Reports readiness as it changes, without end.
@@ -135,16 +219,4 @@ async fn report(serving: &watch::Sender<Serving>, mut ready: watch::Receiver<boo
             return std::future::pending().await;
         }
     }
-}
-
-/// Accepted connections.
-fn incoming(listener: TcpListener) -> impl Stream<Item = io::Result<Socket>> {
-    // Without TCP_NODELAY a reply of more than one segment waits for the peer's delayed acknowledgement, 40 ms.
-    TcpIncoming::from(listener).with_nodelay(Some(true)).then(async |accepted| {
-        if let Err(error) = &accepted {
-            tracing::warn!(%error, "a connection could not be accepted");
-            tokio::time::sleep(ACCEPT_BACK_OFF).await;
-        }
-        accepted.map(Socket)
-    })
 }

@@ -1,4 +1,4 @@
-//! Signals that ask the process to stop.
+//! Signals that ask the process to stop, or to look at its files.
 
 use std::io;
 
@@ -45,5 +45,43 @@ impl StopSignals {
     pub async fn next(&mut self) -> &'static str {
         self.interrupt.recv().await;
         "Ctrl-C"
+    }
+}
+
+/// The signal that asks a process to look at its files again: SIGHUP.
+#[cfg(unix)]
+#[derive(Debug)]
+pub struct Hangup(tokio::signal::unix::Signal);
+
+#[cfg(unix)]
+impl Hangup {
+    /// Takes the signal over from the system, which would otherwise end the process.
+    pub fn listen() -> io::Result<Self> {
+        use tokio::signal::unix::{SignalKind, signal};
+        signal(SignalKind::hangup()).map(Self)
+    }
+
+    /// Waits for the next one.
+    pub async fn next(&mut self) {
+        // There is always a next one: the stream of signals has no end.
+        self.0.recv().await;
+    }
+}
+
+/// There is no such signal here.
+#[cfg(windows)]
+#[derive(Debug)]
+pub struct Hangup;
+
+#[cfg(windows)]
+impl Hangup {
+    /// Nothing is to be taken over.
+    pub fn listen() -> io::Result<Self> {
+        Ok(Self)
+    }
+
+    /// Never completes.
+    pub async fn next(&mut self) {
+        std::future::pending().await
     }
 }

@@ -1,36 +1,111 @@
-//! Accepted connections.
+//! Accepted connections, as HTTP is served on them.
 
-use std::io::{self, IoSlice};
+use crate::server::counts::Counts;
+use crate::server::first_bytes::Protocol;
+use crate::server::frames::Frames;
+use crate::server::overdue::Overdue;
+use crate::server::settings::ConnectionSettings;
+use bytes::{Buf, Bytes};
+use std::io::{self, ErrorKind};
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context, Poll};
+use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
-use tonic::transport::server::{Connected, TcpConnectInfo};
+use tokio::time::Instant;
+use tokio_rustls::server::TlsStream;
+use tokio_util::either::Either;
 
-/// A connection that says that it can't write several buffers at once.
+/// So much is read of a peer that sends without pause before others have their turn, in bytes. What it says is worked through as
+/// it is read, and thousands of frames fit into what the system holds ready.
+const TURN: usize = 4 * 1024;
+/// The same of a peer that may be flooding: some thirty frames.
+const SHORT_TURN: usize = 512;
+
+/// A connection, plain or encrypted.
+pub type Stream = Either<TcpStream, Box<TlsStream<TcpStream>>>;
+
+/// A connection that fails when its peer begins what it doesn't finish, floods it, or takes nothing of what it is sent.
 ///
-/// It could. But where it can, h2 hands over every piece of an answer of 256 bytes or more by itself, and ends up writing
-/// them one by one; where it can't, h2 copies pieces below 1 KiB together and writes once. A copy is the cheaper by far.
-#[derive(Debug)]
-pub struct Socket(pub TcpStream);
+/// It says that it can't write several buffers at once. It could. But where it can, h2 hands over every piece of an answer of
+/// 256 bytes or more by itself, and ends up writing them one by one; where it can't, h2 copies pieces below 1 KiB together and
+/// writes once. A copy is the cheaper by far.
+pub struct Socket {
+    stream: Stream,
+    /// What was read before this was made.
+    first: Bytes,
+    /// What was read since the peer last had nothing to say, or others had their turn.
+    read: usize,
+    /// Of HTTP/2.
+    frames: Option<Frames>,
+    stall_timeout: Duration,
+    /// Since when the peer has taken nothing.
+    blocked: Option<Instant>,
+    overdue: Overdue,
+    counts: Arc<Counts>,
+}
+
+impl Socket {
+    /// Of a stream from which `first` has been read.
+    pub fn new(stream: Stream, protocol: Protocol, first: Bytes, settings: &ConnectionSettings, counts: Arc<Counts>) -> Self {
+        let frames = (protocol == Protocol::Http2).then(|| Frames::new(settings.header_timeout));
+        let (blocked, overdue) = (None, Overdue::default());
+        Self { stream, first, read: 0, frames, stall_timeout: settings.stall_timeout, blocked, overdue, counts }
+    }
+
+    /// What writing came to; an error when it has been waiting for too long.
+    fn written<T>(&mut self, written: Poll<io::Result<T>>, context: &mut Context<'_>) -> Poll<io::Result<T>> {
+        if written.is_ready() {
+            self.blocked = None;
+            return written;
+        }
+        let since = *self.blocked.get_or_insert_with(Instant::now);
+        self.overdue.poll(since + self.stall_timeout, context).map(|()| {
+            self.counts.stalled.up();
+            Err(io::Error::new(ErrorKind::TimedOut, "the peer takes nothing"))
+        })
+    }
+
+    fn unruly(&self, why: &str) -> io::Error {
+        self.counts.unruly.up();
+        io::Error::new(ErrorKind::InvalidData, why)
+    }
+}
 
 impl AsyncRead for Socket {
     fn poll_read(mut self: Pin<&mut Self>, context: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.0).poll_read(context, buffer)
+        let this = &mut *self;
+        let turn = if this.frames.as_ref().is_some_and(Frames::is_suspect) { SHORT_TURN } else { TURN };
+        if this.read >= turn {
+            this.read = 0;
+            context.waker().wake_by_ref();
+            return Poll::Pending;
+        }
+        let room = buffer.remaining().min(turn - this.read);
+        let mut said = ReadBuf::new(buffer.initialize_unfilled_to(room));
+        if this.first.has_remaining() {
+            said.put_slice(&this.first.split_to(this.first.len().min(room)));
+        } else if let Poll::Ready(read) = Pin::new(&mut this.stream).poll_read(context, &mut said) {
+            read?;
+        } else {
+            this.read = 0;
+            let overdue = this.frames.as_mut().is_some_and(|frames| frames.poll_overdue(context).is_ready());
+            return if overdue { Poll::Ready(Err(this.unruly("a frame or headers without end"))) } else { Poll::Pending };
+        }
+        let said = said.filled();
+        this.read += said.len();
+        let flood = this.frames.as_mut().is_some_and(|frames| frames.follow(said).is_err());
+        let length = said.len();
+        buffer.advance(length);
+        Poll::Ready(if flood { Err(this.unruly("a flood of frames")) } else { Ok(()) })
     }
 }
 
 impl AsyncWrite for Socket {
     fn poll_write(mut self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.0).poll_write(context, bytes)
-    }
-
-    fn poll_write_vectored(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        buffers: &[IoSlice<'_>],
-    ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.0).poll_write_vectored(context, buffers)
+        let written = Pin::new(&mut self.stream).poll_write(context, bytes);
+        self.written(written, context)
     }
 
     fn is_write_vectored(&self) -> bool {
@@ -38,18 +113,12 @@ impl AsyncWrite for Socket {
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.0).poll_flush(context)
+        let flushed = Pin::new(&mut self.stream).poll_flush(context);
+        self.written(flushed, context)
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.0).poll_shutdown(context)
-    }
-}
-
-impl Connected for Socket {
-    type ConnectInfo = TcpConnectInfo;
-
-    fn connect_info(&self) -> TcpConnectInfo {
-        self.0.connect_info()
+        let shut = Pin::new(&mut self.stream).poll_shutdown(context);
+        self.written(shut, context)
     }
 }

@@ -1,7 +1,6 @@
 //! Changing sessions: replay by request id first, then the version, then the command itself.
 
 use super::create::players;
-use super::error::join;
 use super::live::{Answered, Live, read_event};
 use super::request::{command_digest, digest, request};
 use super::{RequestId, ServiceError, Sessions};
@@ -56,10 +55,8 @@ impl Sessions {
         want_steps: bool,
         look: impl FnOnce(&Session) -> T + Send + 'static,
     ) -> Result<Applied<T>, ServiceError> {
-        // In a task of its own: a caller that goes away must not leave a slot that knows less than the store.
         let sessions = self.clone();
-        let task = tokio::spawn(async move { sessions.apply_now(target, command, want_steps, look).await });
-        join(task.await)?
+        self.under_way.carry_out(async move { sessions.apply_now(target, command, want_steps, look).await }).await?
     }
 
     async fn apply_now<T>(
@@ -180,6 +177,7 @@ impl Sessions {
             hashes.push(live.seal(time, request.as_ref(), &body));
             bodies.push(body);
         }
+        let count = bodies.len();
         let append = Append {
             session_id: live.session.id().to_owned(),
             expected_version,
@@ -193,7 +191,11 @@ impl Sessions {
             deadline: live.session.deadline(),
             summary: View::of(&live.session).to_json(),
         };
-        Ok(self.store.append(append).await?)
+        let appended = self.store.append(append).await?;
+        if appended == Appended::Done {
+            self.counts.events.add(count);
+        }
+        Ok(appended)
     }
 
     /// The answer that the request was given, made again from its events.
@@ -229,7 +231,7 @@ impl Sessions {
     /// [`ServiceError::NotFound`], [`ServiceError::RequestIdReused`], [`ServiceError::StaleVersion`], or the store's.
     pub async fn delete(&self, delete: Delete) -> Result<(), ServiceError> {
         let sessions = self.clone();
-        join(tokio::spawn(async move { sessions.delete_now(delete).await }).await)?
+        self.under_way.carry_out(async move { sessions.delete_now(delete).await }).await?
     }
 
     async fn delete_now(

@@ -5,10 +5,15 @@ use super::error::join;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use tokio::sync::Semaphore;
+use tracing::Span;
+
+/// Calls that may wait for computations, for each one that may run.
+const WAITING: usize = 64;
 
 /// Runs long computations on threads of their own, a few at a time.
 #[derive(Clone)]
 pub struct Compute {
+    threads: usize,
     running: Arc<Semaphore>,
     waiting: Arc<Semaphore>,
 }
@@ -39,7 +44,19 @@ impl Compute {
     #[must_use]
     pub fn new(threads: usize) -> Compute {
         let threads = threads.max(1);
-        Compute { running: Arc::new(Semaphore::new(threads)), waiting: Arc::new(Semaphore::new(threads * 64)) }
+        Compute { threads, running: Arc::new(Semaphore::new(threads)), waiting: Arc::new(Semaphore::new(threads * WAITING)) }
+    }
+
+    /// Computations that run.
+    #[must_use]
+    pub fn running(&self) -> usize {
+        self.threads - self.running.available_permits()
+    }
+
+    /// Calls that wait for one to run or to end.
+    #[must_use]
+    pub fn waiting(&self) -> usize {
+        self.threads * WAITING - self.waiting.available_permits()
     }
 
     /// Runs a computation. When the returned future is dropped, the computation is told to stop.
@@ -51,9 +68,10 @@ impl Compute {
         let running = self.running.clone().acquire_owned().await.map_err(|_| ServiceError::Stopping)?;
         let cancel = Cancel::default();
         let _guard = CancelOnDrop(cancel.clone());
+        let span = Span::current();
         let task = tokio::task::spawn_blocking(move || {
             let _running = running;
-            work(&cancel)
+            span.in_scope(|| work(&cancel))
         });
         join(task.await)
     }

@@ -1,6 +1,5 @@
 //! Making sessions.
 
-use super::error::join;
 use super::live::Live;
 use super::request::{digest, request};
 use super::{RequestId, ServiceError, Sessions};
@@ -34,6 +33,8 @@ pub struct NewSession {
     pub seats: Vec<SeatStart>,
     /// Who else may watch.
     pub spectators: Spectators,
+    /// The operator who asks for it, if one does.
+    pub creator: Option<String>,
     /// The caller's id of the request.
     pub request_id: RequestId,
 }
@@ -80,7 +81,7 @@ impl NewSession {
         let mut session = Session::new(id.clone(), &created, now).map_err(|error| ServiceError::diverged(&id, &error))?;
         let more = end_at_start(&mut session, now)?;
         let events = std::iter::once(&Event::Created(created)).chain(&more).map(Event::to_json).collect();
-        let mut create = Create { head: head(&session), events, request: None };
+        let mut create = Create { head: head(&session, self.creator.as_deref()), events, request: None };
         if let Some(&hash) = create.hashes(request).last() {
             session.seal(hash);
             create.head.summary = View::of(&session).to_json();
@@ -99,17 +100,22 @@ impl Sessions {
         let request = request(&new.request_id, || new.digest());
         let (session, mut create) = new.prepare(self.clock.now(), request.as_ref())?;
         create.request.clone_from(&request);
-        let only_made = create.events.len() == 1;
+        let events = create.events.len();
+        let reserved = self.reserve(new.creator.as_deref(), 1, request.as_ref()).await?;
         // Held until the outcome is known, so that what is kept in it then is not older than what the store has.
         let slot = self.slots.get(session.id());
         let mut slot = slot.lock().await;
-        // In a task of its own: a caller that goes away must not leave a half-done call behind.
         let store = self.store.clone();
-        let outcome = tokio::spawn(async move { store.create(create).await });
-        match join(outcome.await)?? {
+        let make = async move {
+            let _reserved = reserved;
+            store.create(create).await
+        };
+        match self.under_way.carry_out(make).await?? {
             Created::Done => {
                 self.watched.came_to(session.id(), session.version());
-                if only_made {
+                self.counts.created.add(1);
+                self.counts.events.add(events);
+                if events == 1 {
                     *slot = Some(Live::new(session.clone(), request.as_ref()));
                 }
                 Ok(Made { session, replayed: false })
@@ -162,12 +168,22 @@ fn end_at_start(session: &mut Session, time: Micros) -> Result<Vec<Event>, Servi
 /// The label that public sessions have in the store: its name is one that callers can't give.
 pub(super) const PUBLIC: &str = "";
 
+/// The label that bears in the store which operator has made a session: a name that callers can't give either.
+pub(super) const CREATOR: &str = "\u{1}";
+
+/// Whether a label of this name is the service's own: no session has it, as far as callers are concerned.
+#[must_use]
+pub fn is_reserved_label(name: &str) -> bool {
+    name == PUBLIC || name == CREATOR
+}
+
 /// What the store keeps of a session for lists.
-pub(super) fn head(session: &Session) -> Head {
+pub(super) fn head(session: &Session, creator: Option<&str>) -> Head {
     let mut labels = session.labels().clone();
     if session.spectators().policy == SpectatorPolicy::Public {
         labels.insert(PUBLIC.to_owned(), String::new());
     }
+    labels.extend(creator.map(|creator| (CREATOR.to_owned(), creator.to_owned())));
     Head {
         session_id: session.id().to_owned(),
         game: session.rules().game().id().to_owned(),

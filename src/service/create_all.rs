@@ -1,6 +1,5 @@
 //! Making many sessions at once, all or none.
 
-use super::error::join;
 use super::request::{digest, request};
 use super::{NewSession, RequestId, ServiceError, Sessions};
 use crate::session::Session;
@@ -16,8 +15,8 @@ pub struct MadeAll {
 }
 
 impl Sessions {
-    /// Makes sessions, all or none; at least one, each without a request id and those with an id of their own with different
-    /// ones. Asked again with the same request id it answers as the first time.
+    /// Makes sessions of one creator, all or none; at least one, each without a request id and those with an id of their own with
+    /// different ones. Asked again with the same request id it answers as the first time.
     ///
     /// # Errors
     /// [`ServiceError::IdsTaken`], [`ServiceError::RequestIdReused`], [`ServiceError::NotFound`] when they were made by
@@ -33,14 +32,21 @@ impl Sessions {
         let (sessions, creates): (Vec<_>, Vec<_>) = prepared.into_iter().unzip();
         let ids: Vec<_> = sessions.iter().map(|session| session.id().to_owned()).collect();
         let batch = CreateAll { sessions: creates, request: request.clone() };
-        // In a task of its own: a caller that goes away must not leave a half-done call behind.
+        let events = batch.sessions.iter().map(|create| create.events.len()).sum();
+        let creator = news.first().and_then(|new| new.creator.as_deref());
+        let reserved = self.reserve(creator, news.len(), request.as_ref()).await?;
         let store = self.store.clone();
-        let outcome = tokio::spawn(async move { store.create_all(batch).await });
-        match join(outcome.await)?? {
+        let make = async move {
+            let _reserved = reserved;
+            store.create_all(batch).await
+        };
+        match self.under_way.carry_out(make).await?? {
             CreatedAll::Done => {
                 for session in &sessions {
                     self.watched.came_to(session.id(), session.version());
                 }
+                self.counts.created.add(sessions.len());
+                self.counts.events.add(events);
                 Ok(MadeAll { sessions, replayed: false })
             }
             CreatedAll::IdsTaken(places) => {

@@ -67,6 +67,20 @@ pub enum ServiceError {
     /// So many others changed the session at the same time that there was no turn for this call.
     #[error("the session is being changed by too many at once; try again")]
     Contended,
+    /// The operator has as many sessions that are being played as it may have.
+    #[error("{operator} may have {limit} sessions that are being played; end or delete some, or have the quota raised")]
+    QuotaExceeded {
+        /// Who.
+        operator: String,
+        /// How many.
+        limit: usize,
+    },
+    /// More changes are under way than the server takes on.
+    #[error("{limit} changes are under way, which is all that the server takes on; repeat the call a little later")]
+    Overloaded {
+        /// How many.
+        limit: usize,
+    },
     /// More long computations are asked for than may wait.
     #[error("too many long computations are running; try again")]
     Busy,

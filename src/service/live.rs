@@ -1,6 +1,5 @@
 //! Sessions in memory: each with a lock, the most recently used kept.
 
-use super::error::join;
 use super::{ServiceError, Sessions};
 use crate::game::observer::Observer;
 use crate::session::{Event, EventHash, Micros, Session};
@@ -100,6 +99,10 @@ impl Slots {
         slot
     }
 
+    pub(super) fn len(&self) -> usize {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).len()
+    }
+
     /// Forgets a session that is not there.
     pub(super) fn forget(&self, session_id: &str) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).pop(session_id);
@@ -127,7 +130,7 @@ impl Sessions {
             settled = match self.settle_time(session_id).await {
                 Ok(()) => true,
                 // What can't be stored has not happened, and nobody is kept from reading.
-                Err(ServiceError::Store(_)) => false,
+                Err(ServiceError::Store(_) | ServiceError::Overloaded { .. }) => false,
                 Err(error) => return Err(error),
             };
         }
@@ -138,9 +141,8 @@ impl Sessions {
     /// # Errors
     /// When it is not there or can't be read, or the store's.
     pub async fn settle_time(&self, session_id: &str) -> Result<(), ServiceError> {
-        // In a task of its own: a caller that goes away must not leave a slot that knows less than the store.
         let (sessions, session_id) = (self.clone(), session_id.to_owned());
-        let task = tokio::spawn(async move {
+        let settle = async move {
             let slot = sessions.slots.get(&session_id);
             let mut slot = slot.lock().await;
             let session = &sessions.fill(&session_id, &mut slot).await?.session;
@@ -149,13 +151,16 @@ impl Sessions {
                 sessions.commit(&mut slot, &events, None, now).await?;
             }
             Ok(())
-        });
-        join(task.await)?
+        };
+        self.under_way.carry_out(settle).await?
     }
 
     /// The session of a slot, read from the store if it must be.
     pub(super) async fn fill<'a>(&self, session_id: &str, slot: &'a mut Option<Live>) -> Result<&'a mut Live, ServiceError> {
-        if slot.is_none() {
+        if slot.is_some() {
+            self.counts.cache_hits.add(1);
+        } else {
+            self.counts.cache_misses.add(1);
             match self.load(session_id, u32::MAX).await {
                 Ok(live) => *slot = Some(live),
                 Err(error) => {

@@ -7,10 +7,12 @@
 mod clock;
 mod commands;
 mod compute;
+mod counts;
 mod create;
 mod create_all;
 mod error;
 mod live;
+mod quota;
 mod reads;
 mod records;
 mod rematch;
@@ -18,14 +20,16 @@ mod request;
 mod retention;
 mod secret;
 mod timekeeper;
+mod under_way;
 mod watch;
 mod watched;
 
-pub use crate::store::{Cursor, Filter, Place, Span};
+pub use crate::store::{Census, Cursor, Filter, Place, Span};
 pub use clock::{Clock, SystemClock};
 pub use commands::{Applied, Delete, Target};
 pub use compute::{Cancel, Compute};
-pub use create::{Made, NewSession};
+pub use counts::{Count, Counts};
+pub use create::{Made, NewSession, is_reserved_label};
 pub use create_all::MadeAll;
 pub use error::ServiceError;
 pub use reads::{EventRecord, Events, Listed, Page, Shown};
@@ -38,7 +42,9 @@ pub use watch::{Feed, FeedPage, SessionChange, Watch};
 use crate::session::Micros;
 use crate::store::Store;
 use live::Slots;
+use quota::Quota;
 use std::sync::Arc;
+use under_way::UnderWay;
 use watched::WatchedSessions;
 
 /// All sessions of a store. Cheap to clone.
@@ -47,6 +53,9 @@ pub struct Sessions {
     store: Arc<dyn Store>,
     clock: Arc<dyn Clock>,
     slots: Arc<Slots>,
+    counts: Arc<Counts>,
+    quota: Arc<Quota>,
+    under_way: UnderWay,
     watched: Arc<WatchedSessions>,
 }
 
@@ -54,7 +63,41 @@ impl Sessions {
     /// Sessions that are kept in a store. At most `cached` of them are held in memory between calls.
     #[must_use]
     pub fn new(store: Arc<dyn Store>, clock: Arc<dyn Clock>, cached: usize) -> Sessions {
-        Sessions { store, clock, slots: Arc::new(Slots::new(cached)), watched: Arc::new(WatchedSessions::new()) }
+        Sessions {
+            store,
+            clock,
+            slots: Arc::new(Slots::new(cached)),
+            counts: Arc::default(),
+            quota: Arc::new(Quota::new(0)),
+            under_way: UnderWay::new(0),
+            watched: Arc::new(WatchedSessions::new()),
+        }
+    }
+
+    /// The same, limited: to so many changes under way at once, and so many sessions being played of each operator. 0: any number.
+    #[must_use]
+    pub fn limited(self, changes: usize, open_sessions: usize) -> Sessions {
+        Sessions { quota: Arc::new(Quota::new(open_sessions)), under_way: UnderWay::new(changes), ..self }
+    }
+
+    /// What is counted of them.
+    #[must_use]
+    pub fn counts(&self) -> &Counts {
+        &self.counts
+    }
+
+    /// How many have a place in memory.
+    #[must_use]
+    pub fn cached(&self) -> usize {
+        self.slots.len()
+    }
+
+    /// How many there are in each state. It reads an entry of each session.
+    ///
+    /// # Errors
+    /// The store's.
+    pub async fn census(&self) -> Result<Census, ServiceError> {
+        Ok(self.store.census().await?)
     }
 
     /// The server's time.

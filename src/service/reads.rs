@@ -1,6 +1,6 @@
 //! Reading sessions: as they were, event by event, and in lists.
 
-use super::create::PUBLIC;
+use super::create::{PUBLIC, is_reserved_label};
 use super::live::{check_link, read_event};
 use super::{ServiceError, Sessions};
 use crate::game::Position;
@@ -199,7 +199,7 @@ impl Page {
 }
 
 pub(super) fn shown(mut head: Head) -> Result<Shown, ServiceError> {
-    head.labels.remove(PUBLIC);
+    head.labels.retain(|name, _| !is_reserved_label(name));
     let view = View::from_json(&head.summary).map_err(|why| ServiceError::damaged(&head.session_id, why))?;
     let position = view.read_position(&head.game).map_err(|why| ServiceError::damaged(&head.session_id, why))?;
     Ok((head, view, position))

@@ -1,12 +1,11 @@
 //! Sessions as records: what one was, and making one from what it was elsewhere.
 
 use super::create::head;
-use super::error::join;
 use super::live::{PAGE, read_event};
 use super::request::{digest, request};
 use super::{Made, RequestId, ServiceError, Sessions};
 use crate::session::record::{self, Record, RecordedEvent, Replay};
-use crate::session::{EventHash, Micros, Session};
+use crate::session::{EventHash, Micros, Session, State};
 use crate::store::{self, Created, Request, StoredEvent};
 
 /// What was asked for by a request of which a record tells only the id. No digest is equal to it, so that repeating such a
@@ -24,6 +23,8 @@ pub struct Import {
     pub session: Session,
     /// The hashes of its events.
     pub hashes: Vec<EventHash>,
+    /// The operator who asks for it, if one does.
+    pub creator: Option<String>,
     /// The caller's id of the request.
     pub request_id: RequestId,
 }
@@ -62,7 +63,7 @@ impl Sessions {
     /// [`ServiceError::InFuture`], [`ServiceError::IdTaken`], [`ServiceError::RequestIdReused`], [`ServiceError::NotFound`] when it
     /// was made by the same request and deleted since, or the store's.
     pub async fn import(&self, import: Import) -> Result<Made, ServiceError> {
-        let Import { record, session, hashes, request_id } = import;
+        let Import { record, session, hashes, creator, request_id } = import;
         if session.updated() > self.now().saturating_add(CLOCK_AHEAD) {
             return Err(ServiceError::InFuture);
         }
@@ -75,12 +76,21 @@ impl Sessions {
             body: recorded.event.to_json(),
             hash: Some(hash),
         });
-        let import = store::Import { head: head(&session), events: events.collect(), request: request.clone() };
-        // In a task of its own: a caller that goes away must not leave a half-done call behind.
+        let import =
+            store::Import { head: head(&session, creator.as_deref()), events: events.collect(), request: request.clone() };
+        // One that has ended needs no room.
+        let sessions = usize::from(session.state() == State::Active);
+        let reserved = self.reserve(creator.as_deref(), sessions, request.as_ref()).await?;
         let store = self.store.clone();
-        match join(tokio::spawn(async move { store.import(import).await }).await)?? {
+        let make = async move {
+            let _reserved = reserved;
+            store.import(import).await
+        };
+        match self.under_way.carry_out(make).await?? {
             Created::Done => {
-                self.watched.came_to(session.id(), session.version());
+                self.watched.came_to(session.id(), version);
+                self.counts.created.add(1);
+                self.counts.events.add(version as usize);
                 Ok(Made { session, replayed: false })
             }
             Created::IdTaken => Err(ServiceError::IdTaken { session_id: session.id().to_owned() }),

@@ -1,9 +1,15 @@
 //! Rematches: a new session, linked to the one before.
 
+use super::create::CREATOR;
 use super::{NewSession, ServiceError, Sessions};
 use crate::session::{Event, Session};
 
 impl Sessions {
+    async fn creator_of(&self, session_id: &str) -> Result<Option<String>, ServiceError> {
+        let head = self.store.head(session_id).await?;
+        Ok(head.and_then(|mut head| head.labels.remove(CREATOR)))
+    }
+
     /// Makes the session of a rematch that is among these events, before they are stored: whoever reads of it must find it. Its id
     /// follows from the old session's, so that doing this again makes no second one.
     pub(super) async fn make_rematch(&self, old: &Session, events: &[Event]) -> Result<(), ServiceError> {
@@ -24,6 +30,7 @@ impl Sessions {
             previous_session_id: Some(old.id().to_owned()),
             seats: old.seats().swapped(),
             spectators: old.spectators(),
+            creator: self.creator_of(old.id()).await?,
             request_id: None,
         };
         match Box::pin(self.create(new)).await {

@@ -69,8 +69,11 @@ impl Sessions {
     pub async fn sweep(&self, retention: &Retention) -> Result<Swept, ServiceError> {
         let mut swept = Swept::default();
         for (state, term) in retention.terms() {
-            swept.announced += self.announce_idle(state, term, retention.notice).await?;
-            swept.deleted += self.delete_due(state).await?;
+            let announced = self.announce_idle(state, term, retention.notice).await?;
+            self.counts.announced.add(announced);
+            let deleted = self.delete_due(state).await?;
+            self.counts.expired.add(deleted);
+            swept = Swept { announced: swept.announced + announced, deleted: swept.deleted + deleted };
         }
         Ok(swept)
     }

@@ -37,7 +37,10 @@ impl Sessions {
             after = found.last().map(|(session_id, deadline)| (*deadline, session_id.clone()));
             for (session_id, _) in &found {
                 match self.settle_time(session_id).await {
-                    Ok(()) => settled += 1,
+                    Ok(()) => {
+                        settled += 1;
+                        self.counts.timed_out.add(1);
+                    }
                     Err(ServiceError::NotFound { .. }) => {}
                     Err(error @ ServiceError::Damaged { .. }) => tracing::error!(%error, "a session can't be ended by time"),
                     Err(error) => return Err(error),

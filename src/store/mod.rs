@@ -8,7 +8,10 @@
 
 mod feed;
 mod filter;
+mod metrics;
 pub mod sqlite;
+
+pub use metrics::StoreMetrics;
 
 pub use crate::session::{EventHash, Micros, State};
 pub use feed::{Change, Changed, Changes, Cursor};
@@ -288,6 +291,17 @@ pub struct IdleQuery {
     pub limit: usize,
 }
 
+/// How many sessions there are.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Census {
+    /// Being played.
+    pub active: u64,
+    /// Played to a result.
+    pub finished: u64,
+    /// Ended without one.
+    pub aborted: u64,
+}
+
 /// A session at a version, to be expired.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Expirable {
@@ -372,6 +386,12 @@ pub trait Store: Send + Sync + 'static {
     /// Sessions whose deadline has passed before a time, with it, the longest overdue first: those after a place in that order
     /// (deadline, session), at most `limit`.
     async fn overdue(&self, before: Micros, after: Option<Place>, limit: usize) -> Result<Vec<(String, Micros)>, StoreError>;
+
+    /// How many sessions are like this, counted up to `most`.
+    async fn count(&self, filter: Filter, most: usize) -> Result<usize, StoreError>;
+
+    /// How many sessions there are in each state. It reads an entry of each session.
+    async fn census(&self) -> Result<Census, StoreError>;
 
     /// Where the order of all changes ends at present.
     async fn latest_change(&self) -> Result<Cursor, StoreError>;

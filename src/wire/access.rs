@@ -16,7 +16,7 @@ use tonic::{Request, Status};
 /// Who may call a method in token mode.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Who {
-    /// Everybody; a token is not even looked at.
+    /// Everybody; a token that is not in force does no harm.
     Anyone,
     /// Operators.
     Operator,
@@ -69,11 +69,16 @@ pub const METHODS: &[(&str, Who)] = &[
     ("/mancala.v1.SessionService/WithdrawProposal", Who::Player),
 ];
 
+/// Whether a method, by its path, is of the server and not of its services: health or reflection.
+pub fn is_of_server(path: &str) -> bool {
+    path.starts_with("/grpc.")
+}
+
 /// Who makes a call, as far as it was shown.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Caller {
-    /// May do everything: an operator, or anybody in open mode.
-    Trusted,
+    /// May do everything: the operator of this name, or anybody in open mode.
+    Trusted(Option<Arc<str>>),
     /// The bearer of a seat's token.
     Seat {
         /// The session.
@@ -97,13 +102,26 @@ impl Caller {
     pub fn seat_in(&self, session: &str) -> Option<Seat> {
         match self {
             Caller::Seat { session_id, seat, .. } if session_id == session => Some(*seat),
-            Caller::Seat { .. } | Caller::Trusted | Caller::Anonymous => None,
+            Caller::Seat { .. } | Caller::Trusted(_) | Caller::Anonymous => None,
+        }
+    }
+
+    /// Whether it may do everything.
+    pub fn is_trusted(&self) -> bool {
+        matches!(self, Caller::Trusted(_))
+    }
+
+    /// The operator's name, if it is one.
+    pub fn operator(&self) -> Option<&str> {
+        match self {
+            Caller::Trusted(operator) => operator.as_deref(),
+            Caller::Seat { .. } | Caller::Anonymous => None,
         }
     }
 
     fn may(&self, who: Who) -> Result<(), Reason> {
         match (who, self) {
-            (Who::Anyone | Who::Viewer | Who::Claimer, _) | (Who::Operator | Who::Player, Caller::Trusted) => Ok(()),
+            (Who::Anyone | Who::Viewer | Who::Claimer, _) | (Who::Operator | Who::Player, Caller::Trusted(_)) => Ok(()),
             (Who::Player, Caller::Seat { .. }) => Ok(()),
             (Who::Operator, Caller::Seat { .. }) => Err(Reason::OperatorOnly),
             (Who::Operator | Who::Player, Caller::Anonymous) => Err(Reason::TokenMissing),
@@ -121,12 +139,17 @@ pub fn may_call(caller: &Caller, path: &str) -> Result<(), Status> {
     allowed.map_err(|reason| Refused::plain(reason).into_status())
 }
 
+/// Marks calls of a connection whose client has shown an operator's certificate, which is for this name. The server puts it into
+/// their extensions.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OperatorCertificate(pub Arc<str>);
+
 /// Recognises callers. Cheap to clone.
 #[derive(Clone)]
 pub struct Access(Option<Arc<Tokens>>);
 
 struct Tokens {
-    operators: BTreeMap<String, SecretHash>,
+    operators: BTreeMap<Arc<str>, SecretHash>,
     sessions: Sessions,
 }
 
@@ -140,23 +163,30 @@ impl Access {
     /// Token mode, with the hashes of the operators' keys by their names.
     #[must_use]
     pub fn tokens(operators: BTreeMap<String, SecretHash>, sessions: Sessions) -> Access {
+        let operators = operators.into_iter().map(|(name, hash)| (name.into(), hash)).collect();
         Access(Some(Arc::new(Tokens { operators, sessions })))
     }
 
-    /// Who makes the call of a method, by its path and its metadata.
+    /// Who makes the call of a method, by its path, its metadata and the certificate of its connection. A token goes over a
+    /// certificate, so that an operator can act for a seat.
     ///
     /// # Errors
     /// When nobody of that kind may call it.
-    pub async fn admit(&self, path: &str, metadata: &HeaderMap) -> Result<Caller, Status> {
-        let Some(tokens) = &self.0 else { return Ok(Caller::Trusted) };
+    pub async fn admit(
+        &self,
+        path: &str,
+        metadata: &HeaderMap,
+        certificate: Option<&OperatorCertificate>,
+    ) -> Result<Caller, Status> {
+        let Some(tokens) = &self.0 else { return Ok(Caller::Trusted(None)) };
         let refused = |reason| Refused::plain(reason).into_status();
         let row = METHODS.iter().find(|(method, _)| *method == path);
         let (_, who) = *row.ok_or_else(|| refused(Reason::MethodUnknown))?;
         if who == Who::Anyone {
-            return Ok(Caller::Anonymous);
+            return Ok(tokens.known(path, metadata).await);
         }
         let caller = match bearer(metadata).map_err(refused)? {
-            None => Caller::Anonymous,
+            None => certificate.map_or(Caller::Anonymous, |OperatorCertificate(name)| Caller::Trusted(Some(name.clone()))),
             Some(token) => tokens.recognise(token).await?,
         };
         caller.may(who).map_err(refused)?;
@@ -165,10 +195,21 @@ impl Access {
 }
 
 impl Tokens {
+    /// Who calls a method that everybody may call. A token only counts for how often it may.
+    async fn known(&self, path: &str, metadata: &HeaderMap) -> Caller {
+        match bearer(metadata) {
+            Ok(Some(token)) if !is_of_server(path) => self.recognise(token).await.unwrap_or(Caller::Anonymous),
+            Ok(_) | Err(_) => Caller::Anonymous,
+        }
+    }
+
     /// Whose token this is, if it is in force. A session that is not there has none, so that a token tells nothing of it.
     async fn recognise(&self, token: Token) -> Result<Caller, Status> {
         let caller = match token {
-            Token::Operator { name, hash } => (self.operators.get(&name) == Some(&hash)).then_some(Caller::Trusted),
+            Token::Operator { name, hash } => {
+                let known = self.operators.get_key_value(name.as_str()).filter(|(_, known)| **known == hash);
+                known.map(|(name, _)| Caller::Trusted(Some(name.clone())))
+            }
             Token::Seat { session_id, seat, hash } => {
                 let credential = Credential::Token { seat, hash };
                 match self.sessions.look(&session_id, |session| session.seats().accept(&credential)).await {

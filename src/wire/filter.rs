@@ -3,7 +3,7 @@
 
 use super::convert::timestamp;
 use crate::game::{Game, Seat};
-use crate::service::{Filter, Span};
+use crate::service::{Filter, Span, is_reserved_label};
 use crate::session::{Micros, State};
 use prost_types::Timestamp;
 use std::fmt;
@@ -88,6 +88,7 @@ pub fn narrow(filter: &mut Filter, comparison: Comparison) -> bool {
     match comparison {
         Comparison::Game(game) => is_or_becomes(&mut filter.game, game.id().to_owned()),
         Comparison::State(state) => is_or_becomes(&mut filter.state, state),
+        Comparison::Label(key, _) if is_reserved_label(&key) => false,
         Comparison::Label(key, value) => *filter.labels.entry(key).or_insert_with(|| value.clone()) == value,
         Comparison::Player(player) => {
             filter.players.insert(player);

@@ -10,6 +10,7 @@ mod by_size;
 mod codec;
 mod complete;
 mod convert;
+pub mod deadline;
 mod fields;
 mod filter;
 mod page_token;

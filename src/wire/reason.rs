@@ -16,6 +16,12 @@ macro_rules! reasons {
             /// All of them, in alphabetical order of their names.
             pub const ALL: &'static [Reason] = &[$(Reason::$variant),+];
 
+            /// The one of this name.
+            #[must_use]
+            pub fn named(name: &str) -> Option<Reason> {
+                match name { $($name => Some(Reason::$variant),)+ _ => None }
+            }
+
             /// In upper snake case.
             #[must_use]
             pub const fn name(self) -> &'static str {
@@ -75,6 +81,7 @@ reasons! {
     NotYourTurn = "NOT_YOUR_TURN", FailedPrecondition, ["seat", "to_act"], "The other seat must act. Wait for its move.";
     OperatorOnly = "OPERATOR_ONLY", PermissionDenied, [], "Only operators may do this. Call it with an operator's key.";
     OutcomeUnknown = "OUTCOME_UNKNOWN", Unavailable, [], "The store did not say whether the change was made. Repeat the call with the same request_id.";
+    Overloaded = "OVERLOADED", Unavailable, ["limit"], "More is asked of the server at once than it takes on. Repeat the call after the time that the attached RetryInfo names.";
     PitClosed = "PIT_CLOSED", FailedPrecondition, ["pit"], "Ali Guli Mane: the pit is out of play in this round.";
     PitEmpty = "PIT_EMPTY", FailedPrecondition, ["pit"], "The pit holds no seeds. Choose an occupied one.";
     PitNotYours = "PIT_NOT_YOURS", FailedPrecondition, ["pit", "seat", "owner"], "The other seat sows from this pit. Choose one of the seat's own.";
@@ -84,6 +91,8 @@ reasons! {
     ProposalOfOther = "PROPOSAL_OF_OTHER", FailedPrecondition, ["kind", "by"], "A proposal is answered by the seat that it was made to, and withdrawn by the one that made it.";
     ProposalOpen = "PROPOSAL_OPEN", FailedPrecondition, ["kind", "by"], "A proposal of this kind waits for its answer already.";
     ProposalTooSoon = "PROPOSAL_TOO_SOON", FailedPrecondition, ["kind", "seat"], "The seat has proposed this since the last move. It may again after the next one.";
+    QuotaExceeded = "QUOTA_EXCEEDED", ResourceExhausted, ["limit"], "The operator has as many sessions being played as it may have. End or delete some, or have its quota raised.";
+    RateLimited = "RATE_LIMITED", ResourceExhausted, ["caller", "limit"], "The caller makes calls faster than it may. Wait as long as the attached RetryInfo says; the facts name the kind of caller and its limit.";
     RecordDiffers = "RECORD_DIFFERS", InvalidArgument, ["event", "line", "what", "expected", "found"], "A record is not what the rules and its chain of hashes bring about. The facts say where it first differs, and how.";
     RecordInFuture = "RECORD_IN_FUTURE", InvalidArgument, [], "The last event of a record is later than the server's time. Compare the clocks of the servers.";
     RecordTooLarge = "RECORD_TOO_LARGE", ResourceExhausted, ["limit_bytes"], "The record of the session would be larger than can be imported. Export an earlier version, or read it with ListEvents.";
@@ -109,6 +118,7 @@ reasons! {
     StoreUnwritable = "STORE_UNWRITABLE", Unavailable, [], "The store can't be written, and nothing was changed. Once it can it goes on by itself.";
     StreamAged = "STREAM_AGED", Unavailable, ["resume_after"], "The stream has lived as long as streams may. Open another, a watch with the version or cursor in the facts.";
     StreamStopping = "STREAM_STOPPING", Unavailable, ["resume_after"], "The server is stopping. Open another stream, a watch with the version or cursor in the facts; another server, or this one once it is back, will answer.";
+    TimeoutMalformed = "TIMEOUT_MALFORMED", InvalidArgument, [], "The metadata grpc-timeout is not one to eight digits and one of the units H, M, S, m, u and n.";
     TimeNotOut = "TIME_NOT_OUT", FailedPrecondition, ["to_act", "deadline"], "The seat to act still has time, or its clock does not run.";
     TokenInvalid = "TOKEN_INVALID", Unauthenticated, [], "The token is not in force: it was rotated or revoked, its session was deleted, or it never was one. Get another.";
     TokenMalformed = "TOKEN_MALFORMED", Unauthenticated, [], "The metadata authorization is not 'Bearer ' and an operator's key or a seat's token as this server gave it.";
@@ -181,6 +191,7 @@ mod tests {
         for reason in Reason::ALL {
             assert!(reason.name().chars().all(|c| c.is_ascii_uppercase() || c == '_'), "{reason:?}");
             assert!(reason.description().ends_with('.'), "{reason:?}");
+            assert_eq!(Reason::named(reason.name()), Some(*reason));
         }
     }
 }

@@ -1,6 +1,7 @@
 //! Records: exported, imported and verified.
 
 use super::SessionHandlers;
+use super::access::Caller;
 use super::convert::{result, session as session_out, timestamp};
 use super::fields::Fields;
 use super::proto::{self, RecordFormat};
@@ -55,6 +56,7 @@ pub async fn export(
 
 pub async fn import(
     handlers: &SessionHandlers,
+    caller: &Caller,
     request: proto::ImportRecordRequest,
 ) -> Result<proto::ImportRecordResponse, Status> {
     let SessionHandlers { sessions, compute, .. } = handlers;
@@ -72,7 +74,8 @@ pub async fn import(
     let checked = compute.run(move |cancel| record::check(&record, new_id.as_deref(), || cancel.is_set())).await?;
     let Checked { record, session, hashes } = checked.map_err(|wrong| Refused::from(&wrong).into_status())?;
     note(session.id());
-    let made = sessions.import(Import { record, session, hashes, request_id }).await?;
+    let creator = caller.operator().map(str::to_owned);
+    let made = sessions.import(Import { record, session, hashes, creator, request_id }).await?;
     let session = Some(session_out(&made.session));
     Ok(proto::ImportRecordResponse { session, replayed: made.replayed, server_time: Some(timestamp(sessions.now())) })
 }

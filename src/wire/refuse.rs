@@ -8,6 +8,7 @@ use crate::service::ServiceError;
 use crate::session::Rejection;
 use crate::session::record::{Difference, MAX_RECORD, RecordFault, Wrong};
 use crate::store::StoreError;
+use http::HeaderMap;
 use std::collections::{BTreeMap, HashMap};
 use std::fmt::Display;
 use std::time::Duration;
@@ -29,13 +30,17 @@ pub struct Refused {
     reason: Reason,
     text: String,
     facts: Vec<(&'static str, String)>,
+    retry_after: Option<Duration>,
+    over_quota: Option<(String, String)>,
 }
 
 impl Refused {
     /// A refusal; `facts` are those that the reason names, in its order.
     pub fn new(reason: Reason, text: impl Display, facts: Vec<(&'static str, String)>) -> Refused {
         debug_assert!(facts.iter().map(|(name, _)| name).eq(reason.facts()), "{reason:?} bears {:?}", reason.facts());
-        Refused { reason, text: text.to_string(), facts }
+        // What is unavailable is so for the moment.
+        let retry_after = (reason.code() == tonic::Code::Unavailable).then_some(RETRY_AFTER);
+        Refused { reason, text: text.to_string(), facts, retry_after, over_quota: None }
     }
 
     /// A refusal without facts, in the words of the table.
@@ -47,6 +52,16 @@ impl Refused {
     pub fn reply_too_large() -> Refused {
         let limit = vec![("limit_bytes", super::MAX_REPLY.to_string())];
         Refused::new(Reason::ReplyTooLarge, Reason::ReplyTooLarge.description(), limit)
+    }
+
+    /// The same, to be tried again after a time.
+    pub fn retry_after(self, wait: Duration) -> Refused {
+        Refused { retry_after: Some(wait), ..self }
+    }
+
+    /// The same, with whose quota it is about and what that is.
+    pub fn over_quota(self, subject: impl Display, description: impl Display) -> Refused {
+        Refused { over_quota: Some((subject.to_string(), description.to_string())), ..self }
     }
 
     fn message(&self) -> String {
@@ -62,8 +77,11 @@ impl Refused {
     fn details(&self) -> ErrorDetails {
         let metadata: HashMap<_, _> = self.facts.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect();
         let mut details = ErrorDetails::with_error_info(self.reason.name(), DOMAIN, metadata);
-        if self.reason.code() == tonic::Code::Unavailable {
-            details.set_retry_info(Some(RETRY_AFTER));
+        if self.retry_after.is_some() {
+            details.set_retry_info(self.retry_after);
+        }
+        if let Some((subject, description)) = &self.over_quota {
+            details.add_quota_failure_violation(subject, description);
         }
         details
     }
@@ -198,6 +216,10 @@ impl From<&ServiceError> for Refused {
             }
             ServiceError::CursorUnknown => Refused::plain(Reason::CursorUnknown),
             ServiceError::Contended => Refused::plain(Reason::Contended),
+            ServiceError::QuotaExceeded { operator, limit } => {
+                Refused::new(Reason::QuotaExceeded, error, vec![("limit", limit.to_string())]).over_quota(operator, error)
+            }
+            ServiceError::Overloaded { limit } => Refused::new(Reason::Overloaded, error, vec![("limit", limit.to_string())]),
             ServiceError::Busy => Refused::plain(Reason::Busy),
             ServiceError::Stopping => Refused::plain(Reason::Stopping),
             ServiceError::IdsTaken(taken) => {
@@ -206,6 +228,12 @@ impl From<&ServiceError> for Refused {
             }
         }
     }
+}
+
+/// The reason that headers or trailers bear, if they bear one of ours.
+pub fn reason_in(told: &HeaderMap) -> Option<Reason> {
+    let status = Status::from_header_map(told)?;
+    Reason::named(&status.get_details_error_info()?.reason)
 }
 
 /// A session that is too long for a record.

@@ -129,7 +129,7 @@ impl SessionHandlers {
         let id = change.session_id.clone();
         let (credential, by) = match (code.flatten(), seat, &caller) {
             (Some(hash), seat, _) => (Credential::JoinCode { seat, hash }, Claimant::JoinCode(hash)),
-            (None, Some(seat), Caller::Trusted) => (Credential::Trusted, Claimant::Trusted(seat)),
+            (None, Some(seat), Caller::Trusted(_)) => (Credential::Trusted, Claimant::Trusted(seat)),
             (None, ..) => return Err(self.join_code_wrong(&caller, &id).await),
         };
         let given = match self.give(change.with(credential), |token| SeatCommand::Claim { by, player, token }).await {
@@ -212,6 +212,6 @@ struct Given {
 fn own_or_given(fields: &mut Fields, caller: &Caller, seat: i32) -> Option<Seat> {
     match caller {
         Caller::Seat { .. } => fields.take("seat", seat_in(seat)).flatten(),
-        Caller::Trusted | Caller::Anonymous => seat_that_must_be_given(fields, "seat", seat),
+        Caller::Trusted(_) | Caller::Anonymous => seat_that_must_be_given(fields, "seat", seat),
     }
 }

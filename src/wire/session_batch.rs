@@ -1,5 +1,6 @@
 //! BatchGetSessions and BatchCreateSessions.
 
+use super::access::Caller;
 use super::convert::{listed, session as session_out, timestamp};
 use super::fields::Fields;
 use super::proto::{self, session_lookup::Outcome};
@@ -60,9 +61,10 @@ pub async fn get(
 /// Answers BatchCreateSessions.
 pub async fn create(
     sessions: &Sessions,
+    caller: &Caller,
     request: proto::BatchCreateSessionsRequest,
 ) -> Result<proto::BatchCreateSessionsResponse, Status> {
-    let (news, request_id) = new_sessions(request)?;
+    let (news, request_id) = new_sessions(caller, request)?;
     let (news, issued): (Vec<_>, Vec<_>) = news.into_iter().unzip();
     let made = sessions.create_all(news, request_id).await.map_err(|error| match error {
         ServiceError::IdsTaken(ref taken) => ids_taken(&error, taken),
@@ -82,7 +84,10 @@ pub async fn create(
 }
 
 /// The sessions that a request asks for.
-fn new_sessions(request: proto::BatchCreateSessionsRequest) -> Result<(Vec<(NewSession, Issued)>, RequestId), Status> {
+fn new_sessions(
+    caller: &Caller,
+    request: proto::BatchCreateSessionsRequest,
+) -> Result<(Vec<(NewSession, Issued)>, RequestId), Status> {
     let proto::BatchCreateSessionsRequest { requests, request_id } = request;
     check_size("requests", requests.len())?;
     let mut fields = Fields::new();
@@ -100,7 +105,7 @@ fn new_sessions(request: proto::BatchCreateSessionsRequest) -> Result<(Vec<(NewS
                 fields.fault("session_id", format_args!("another one than that of requests[{first}]"));
             }
             let request = proto::CreateSessionRequest { request_id: String::new(), ..request };
-            news.extend(new_session_in(fields, request));
+            news.extend(new_session_in(fields, caller, request));
         });
     }
     fields.done(Some((news, request_id)))

@@ -1,5 +1,6 @@
 //! Sessions to make and to list, inwards.
 
+use super::access::Caller;
 use super::convert::{clock_in, game_in, position_in, state_in};
 use super::fields::Fields;
 use super::filter;
@@ -13,14 +14,18 @@ use std::collections::BTreeMap;
 use tonic::Status;
 
 /// The session that a request asks for, and the secrets that its seats are given.
-pub fn new_session(request: proto::CreateSessionRequest) -> Result<(NewSession, Issued), Status> {
+pub fn new_session(caller: &Caller, request: proto::CreateSessionRequest) -> Result<(NewSession, Issued), Status> {
     let mut fields = Fields::new();
-    let new = new_session_in(&mut fields, request);
+    let new = new_session_in(&mut fields, caller, request);
     fields.done(new)
 }
 
 /// The session that a request, or an item of one, asks for; none only if there are faults.
-pub fn new_session_in(fields: &mut Fields, request: proto::CreateSessionRequest) -> Option<(NewSession, Issued)> {
+pub fn new_session_in(
+    fields: &mut Fields,
+    caller: &Caller,
+    request: proto::CreateSessionRequest,
+) -> Option<(NewSession, Issued)> {
     let proto::CreateSessionRequest {
         game,
         options,
@@ -62,6 +67,7 @@ pub fn new_session_in(fields: &mut Fields, request: proto::CreateSessionRequest)
         previous_session_id: None,
         seats,
         spectators,
+        creator: caller.operator().map(str::to_owned),
         request_id,
     };
     Some((new, issued))

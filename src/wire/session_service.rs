@@ -48,7 +48,8 @@ impl SessionService for SessionHandlers {
         &self,
         request: Request<proto::CreateSessionRequest>,
     ) -> Result<Response<proto::CreateSessionResponse>, Status> {
-        let (new, issued) = new_session(request.into_inner())?;
+        let caller = Caller::of(&request);
+        let (new, issued) = new_session(&caller, request.into_inner())?;
         let made = self.sessions.create(new).await?;
         note(made.session.id());
         let session = Some(session_out(&made.session));
@@ -86,7 +87,7 @@ impl SessionService for SessionHandlers {
         request: Request<proto::ListSessionsRequest>,
     ) -> Result<Response<proto::ListSessionsResponse>, Status> {
         let caller = Caller::of(&request);
-        let Some(page) = page(request.into_inner(), caller != Caller::Trusted)? else {
+        let Some(page) = page(request.into_inner(), !caller.is_trusted())? else {
             let server_time = self.time();
             return Ok(Response::new(proto::ListSessionsResponse { server_time, ..Default::default() }));
         };
@@ -305,7 +306,8 @@ impl SessionService for SessionHandlers {
         &self,
         request: Request<proto::BatchCreateSessionsRequest>,
     ) -> Result<Response<proto::BatchCreateSessionsResponse>, Status> {
-        session_batch::create(&self.sessions, request.into_inner()).await.map(Response::new)
+        let caller = Caller::of(&request);
+        session_batch::create(&self.sessions, &caller, request.into_inner()).await.map(Response::new)
     }
 
     async fn export_record(
@@ -319,7 +321,8 @@ impl SessionService for SessionHandlers {
         &self,
         request: Request<proto::ImportRecordRequest>,
     ) -> Result<Response<proto::ImportRecordResponse>, Status> {
-        records::import(self, request.into_inner()).await.map(Response::new)
+        let caller = Caller::of(&request);
+        records::import(self, &caller, request.into_inner()).await.map(Response::new)
     }
 
     type WatchSessionStream = Messages<proto::WatchSessionResponse>;

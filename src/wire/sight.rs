@@ -33,7 +33,7 @@ impl SessionHandlers {
     /// # Errors
     /// SESSION_NOT_FOUND when it may see nothing of it, as if there were no such session.
     pub async fn sight(&self, caller: &Caller, session_id: &str) -> Result<Option<u32>, Status> {
-        if *caller == Caller::Trusted || caller.seat_in(session_id).is_some() {
+        if caller.is_trusted() || caller.seat_in(session_id).is_some() {
             return Ok(None);
         }
         let policy = |session: &Session| {
@@ -62,7 +62,7 @@ impl SessionHandlers {
         caller: &Caller,
         (head, view, position): (Head, View, Position),
     ) -> Result<Option<proto::Session>, Status> {
-        if *caller == Caller::Trusted || view.spectators.delay_plies == 0 {
+        if caller.is_trusted() || view.spectators.delay_plies == 0 {
             return Ok(Some(listed(head, view, &position)));
         }
         match self.look_as(caller, &head.session_id, session).await {
@@ -79,7 +79,7 @@ impl SessionHandlers {
     /// When it may not act for that seat.
     pub async fn act_as(&self, caller: &Caller, change: Change, seat: Option<Seat>) -> Result<(Target, Option<Seat>), Status> {
         match caller {
-            Caller::Trusted => Ok((change.with(Credential::Trusted), seat)),
+            Caller::Trusted(_) => Ok((change.with(Credential::Trusted), seat)),
             Caller::Seat { session_id, seat: own, hash } if *session_id == change.session_id => match seat {
                 Some(other) if other != *own => Err(seat_not_yours(other, *own).into_status()),
                 _ => Ok((change.with(Credential::Token { seat: *own, hash: *hash }), Some(*own))),

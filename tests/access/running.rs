@@ -68,8 +68,9 @@ pub async fn start(with_tokens: bool) -> Running {
     let address = listener.local_addr().expect("an address");
     let (ready, is_ready) = watch::channel(true);
     let patience = Duration::from_secs(20);
-    let settings = Settings { request_timeout: patience, drain_delay: Duration::ZERO, drain_timeout: patience, max_streams: 128 };
-    tokio::spawn(server::serve(listener, api, settings, is_ready, std::future::pending()));
+    let settings =
+        Settings { request_timeout: patience, longest_timeout: patience, drain_timeout: patience, ..Settings::default() };
+    tokio::spawn(server::serve(listener, api, settings, is_ready, watch::channel(false).0, std::future::pending()));
     let channel = Endpoint::from_shared(format!("http://{address}")).expect("an address").connect().await.expect("a connection");
     Running { channel, sessions, key: secret.operator_key("ops"), _folder: folder, _ready: ready }
 }

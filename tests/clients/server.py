@@ -29,14 +29,17 @@ def new_operator(name):
 
 
 class Server:
-    """One run of the binary. Its output is drained all the time, so that a full pipe can't stop it."""
+    """One run of the binary. Its output is drained all the time, so that a full pipe can't stop it.
 
-    def __init__(self, store, settings=()):
+    `program` is the binary and what it is to be run by; whatever that is, it must become the server's process.
+    """
+
+    def __init__(self, store, settings=(), program=(str(BINARY),)):
         self._store = store
         self._started = threading.Event()
         self._output = collections.deque(maxlen=200)
         self.address = None
-        command = [str(BINARY), "serve", "--listen", "127.0.0.1:0", "--store", str(store)]
+        command = [*program, "serve", "--listen", "127.0.0.1:0", "--store", str(store)]
         self._process = subprocess.Popen(
             command,
             stdin=subprocess.DEVNULL,

@@ -8,8 +8,8 @@ use async_trait::async_trait;
 use mancala::service::ServiceError;
 use mancala::session::{Command, Event, ProposalKind, Session};
 use mancala::store::{
-    Append, Appended, Changes, Create, CreateAll, Created, CreatedAll, Creation, Cursor, Delete, Deleted, Expirable, Head,
-    HeadPage, Health, IdleQuery, Import, Micros, Place, Query, State, Store, StoreError, StoredEvent,
+    Append, Appended, Census, Changes, Create, CreateAll, Created, CreatedAll, Creation, Cursor, Delete, Deleted, Expirable,
+    Filter, Head, HeadPage, Health, IdleQuery, Import, Micros, Place, Query, State, Store, StoreError, StoredEvent,
 };
 use mancala::wire::proto::{self, ProposalKind as Kind, Seat, SessionState};
 use std::sync::Arc;
@@ -126,6 +126,12 @@ impl Store for Failing {
     }
     async fn overdue(&self, before: Micros, after: Option<Place>, limit: usize) -> Result<Vec<(String, Micros)>, StoreError> {
         self.inner.overdue(before, after, limit).await
+    }
+    async fn count(&self, filter: Filter, most: usize) -> Result<usize, StoreError> {
+        self.inner.count(filter, most).await
+    }
+    async fn census(&self) -> Result<Census, StoreError> {
+        self.inner.census().await
     }
     async fn latest_change(&self) -> Result<Cursor, StoreError> {
         self.inner.latest_change().await

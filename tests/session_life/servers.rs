@@ -66,6 +66,7 @@ pub fn new_session(rounds: u32, clock: Option<ClockSetting>) -> NewSession {
         previous_session_id: None,
         seats: Vec::new(),
         spectators: Spectators::default(),
+        creator: None,
         request_id: None,
     }
 }

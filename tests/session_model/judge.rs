@@ -73,6 +73,7 @@ impl Judge {
             previous_session_id: None,
             seats: Vec::new(),
             spectators: Default::default(),
+            creator: None,
             request_id: None,
         };
         let made = sessions.create(new).await.expect("a session").session;

@@ -101,14 +101,15 @@ impl App {
         let api = Api::new(FILE_DESCRIPTOR_SET, Access::open())
             .with(wire::rules_service(RulesHandlers::new(compute.clone())))
             .with(wire::session_service(SessionHandlers::new(sessions.clone(), compute, streams.clone())));
-        let settings =
-            Settings { request_timeout: PATIENCE, drain_delay: Duration::ZERO, drain_timeout: PATIENCE, max_streams: 512 };
+        let mut settings =
+            Settings { request_timeout: PATIENCE, longest_timeout: PATIENCE, drain_timeout: PATIENCE, ..Settings::default() };
+        settings.connections.max_streams = 512;
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
         let address = listener.local_addr().expect("an address");
         let (stop, stopped) = oneshot::channel();
         let (_, ready) = watch::channel(true);
         let stopped = async { stopped.await.unwrap_or_default() };
-        let served = tokio::spawn(server::serve(listener, api, settings, ready, stopped));
+        let served = tokio::spawn(server::serve(listener, api, settings, ready, stopping.clone(), stopped));
         let endpoint = Endpoint::from_shared(format!("http://{address}")).expect("an address");
         let channel = endpoint.connect().await.expect("a connection");
         App { clock, folder, cached, service: sessions, store, channel, endpoint, streams, stopping, stop, served }

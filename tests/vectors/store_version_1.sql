@@ -1,6 +1,7 @@
--- A store as the first version of its schema left it: one session of Goré, four events.
+-- An empty store as the first version of its schema made it.
 PRAGMA application_id = 1296974668;
 PRAGMA user_version = 1;
+PRAGMA journal_mode = wal;
 BEGIN TRANSACTION;
 CREATE TABLE meta (
     id         INTEGER PRIMARY KEY CHECK (id = 1),
@@ -18,7 +19,6 @@ CREATE TABLE sessions (
     labels     TEXT    NOT NULL,
     summary    TEXT    NOT NULL
 ) STRICT;
-INSERT INTO sessions VALUES(1,'game-1','gore',0,1767225600000000,1767225603000000,4,'{}','{"options":{},"guards":{"repetition":3,"quiet":200,"max_plies":2000},"position":"gore 2,1,9,9/1,9,9,8 0-0 N sow","ply":3,"round":1}');
 CREATE TABLE labels (
     name       TEXT    NOT NULL,
     value      TEXT    NOT NULL,
@@ -37,16 +37,11 @@ CREATE TABLE events (
     digest     BLOB,
     body       TEXT    NOT NULL
 ) STRICT;
-INSERT INTO events VALUES(1,1,1,1767225600000000,1,'make-1',X'67d5e8f0694f84732430f6dc0888d674057b7a5799a217c0634337657774e159','{"type":"created","game":"gore","options":{},"guards":{"repetition":3,"quiet":200,"max_plies":2000},"position":"gore 6,6,6,6/6,6,6,6 0-0 S sow","labels":{}}');
-INSERT INTO events VALUES(2,1,2,1767225601000000,1,'first',X'1a69d0803dab45e69838830d8acc1ff7769643676f43b255310fad2e4d0eaa5a','{"type":"move_played","seat":"S","move":"0","position":"gore 0,7,7,7/7,7,7,6 0-0 N sow","captured":0}');
-INSERT INTO events VALUES(3,1,3,1767225602000000,1,NULL,NULL,'{"type":"move_played","seat":"N","move":"4","position":"gore 1,8,8,8/0,8,8,7 0-0 S sow","captured":0}');
-INSERT INTO events VALUES(4,1,4,1767225603000000,1,'third',X'2b7d76ddf1e4934cb4e3f4fb0b41e5b5f96a022656256b000327fa054708e787','{"type":"move_played","seat":"S","move":"1","position":"gore 2,1,9,9/1,9,9,8 0-0 N sow","captured":0}');
 CREATE TABLE creations (
     request_id TEXT PRIMARY KEY,
     digest     BLOB NOT NULL,
     session_id TEXT NOT NULL
 ) STRICT, WITHOUT ROWID;
-INSERT INTO creations VALUES('make-1',X'67d5e8f0694f84732430f6dc0888d674057b7a5799a217c0634337657774e159','game-1');
 CREATE TABLE tombstones (
     session_id TEXT PRIMARY KEY,
     deleted    INTEGER NOT NULL,

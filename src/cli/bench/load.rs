@@ -14,7 +14,7 @@ use crate::wire::proto::session_service_client::SessionServiceClient;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::task::JoinSet;
-use tonic::transport::{Channel, Endpoint};
+use tonic::transport::Channel;
 use tonic_health::pb::HealthCheckRequest;
 use tonic_health::pb::health_client::HealthClient;
 
@@ -33,8 +33,7 @@ pub struct Load {
 
 impl Load {
     pub async fn connect(plan: &Plan) -> Result<Load, Failure> {
-        let endpoint = Endpoint::from_shared(format!("http://{}", plan.address)).map_err(Failure::run)?;
-        let endpoint = endpoint.connect_timeout(PATIENCE).timeout(PATIENCE);
+        let endpoint = plan.endpoint.clone().connect_timeout(PATIENCE).timeout(PATIENCE);
         let mut channels = Vec::new();
         for _ in 0..plan.connections {
             channels.push(endpoint.connect().await.map_err(|error| {

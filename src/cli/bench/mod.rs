@@ -11,7 +11,6 @@ mod tally;
 pub use plan::Args;
 
 use crate::cli::Failure;
-use crate::cli::peer;
 use indicatif::ProgressBar;
 use load::Load;
 use plan::Plan;
@@ -25,8 +24,7 @@ const PROGRESS_EVERY: Duration = Duration::from_millis(200);
 /// Loads the server and prints what was measured. It is a failure if any call failed: the games are legal.
 pub fn run(args: Args) -> Result<(), Failure> {
     let json = args.json;
-    let address = peer::address(args.address)?;
-    let plan = args.plan(address)?;
+    let plan = args.plan()?;
     // One thread: it makes more calls than a server on the same machine can answer, and costs that server the least.
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Failure::run)?;
     let report = runtime.block_on(measure(&plan))?;

@@ -2,10 +2,12 @@
 
 use super::mix::Mix;
 use crate::cli::Failure;
+use crate::cli::peer::{Peer, PeerArgs};
 use crate::config::duration;
 use crate::game::Game;
 use std::net::SocketAddr;
 use std::time::Duration;
+use tonic::transport::Endpoint;
 
 /// Longer than anyone means.
 const LONGEST: Duration = Duration::from_secs(24 * 3600);
@@ -15,9 +17,8 @@ const LONGEST: Duration = Duration::from_secs(24 * 3600);
 /// The sessions that it makes bear a label "bench" and stay on the server. Ctrl-C ends it early, with the report.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Where the server listens [default: the configured server.listen]
-    #[arg(long, value_name = "ADDR")]
-    pub address: Option<SocketAddr>,
+    #[command(flatten)]
+    pub peer: PeerArgs,
     /// Calls in flight
     #[arg(long, value_name = "N", default_value_t = 64, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     concurrency: u32,
@@ -52,6 +53,8 @@ pub struct Args {
 #[derive(Debug, Clone)]
 pub struct Plan {
     pub address: SocketAddr,
+    /// How to connect to it.
+    pub endpoint: Endpoint,
     pub concurrency: u32,
     pub connections: u32,
     pub duration: Duration,
@@ -68,13 +71,14 @@ pub struct Plan {
 
 impl Args {
     /// Sees whether the flags make sense together.
-    pub fn plan(self, address: SocketAddr) -> Result<Plan, Failure> {
+    pub fn plan(self) -> Result<Plan, Failure> {
         let Args { concurrency, connections, sessions, mut games, .. } = self;
         if connections > concurrency {
             return Err(Failure::usage(format!(
                 "--connections {connections} is more than --concurrency {concurrency}: a connection without calls measures nothing"
             )));
         }
+        let Peer { address, endpoint } = self.peer.peer()?;
         let sessions = sessions.unwrap_or(concurrency);
         if sessions < concurrency {
             return Err(Failure::usage(format!(
@@ -86,6 +90,7 @@ impl Args {
         }
         Ok(Plan {
             address,
+            endpoint,
             concurrency,
             connections,
             duration: self.duration,

@@ -99,7 +99,7 @@ fn format_version<'de, D: Deserializer<'de>>(deserializer: D) -> Result<(), D::E
 
 fn one_line<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
     let text = String::deserialize(deserializer)?;
-    let fits = text.len() <= 64 && !text.contains('\n');
+    let fits = text.len() <= reader::MAX_ID && !text.contains('\n');
     if fits { Ok(text) } else { Err(D::Error::custom("expected an id, at most 64 bytes")) }
 }
 

@@ -27,7 +27,10 @@ pub(super) fn read(text: &str) -> Result<Text, RecordFault> {
     let mut lines = Lines::new(text)?;
     let title = format!("Mancala record {FORMAT}");
     lines.expect(|line| line == title, "the title \"Mancala record 1\": is this a record, and of this version?")?;
-    let session_id = lines.after("Session: ", "Session: and the session's id")?.to_owned();
+    let session_id = lines.after("Session: ", SESSION)?.to_owned();
+    if session_id.len() > MAX_ID {
+        return Err(lines.fault(SESSION));
+    }
     let created = header::read(|start| lines.take(start)).map_err(|expected| lines.fault(expected))?;
     let date = lines.after("Created: ", CREATED)?;
     let origin = read_date(date).ok_or_else(|| lines.fault(CREATED))?;
@@ -69,6 +72,11 @@ fn read_rest(
     check_canonical(text, record)
 }
 
+/// The longest id that either form has room for, in bytes. Whether it is well formed is for the replay to say.
+pub(super) const MAX_ID: usize = 64;
+
+const SESSION: &str = "Session: and the session's id, at most 64 bytes";
+const REQUEST: &str = "a request id in brackets, at most 64 bytes";
 const FIRST: &str = "the first event, created, at +0.000000";
 const CREATED: &str = "Created: and a time as 2026-01-31T23:59:59.000001Z";
 const HASH: &str = "Hash: and the 64 digits of the last event's hash, or none";
@@ -79,7 +87,10 @@ fn read_event(line: &str, origin: Micros, created: &mut Option<Created>) -> Resu
     let (offset, rest) = rest.split_once(' ').ok_or(TIME)?;
     let time = read_offset(origin, offset).ok_or(TIME)?;
     let (request_id, rest) = match rest.strip_prefix('[') {
-        Some(rest) => rest.split_once("] ").map(|(id, rest)| (Some(id.to_owned()), rest)).ok_or("a request id in brackets")?,
+        Some(rest) => {
+            let (id, rest) = rest.split_once("] ").filter(|(id, _)| id.len() <= MAX_ID).ok_or(REQUEST)?;
+            (Some(id.to_owned()), rest)
+        }
         None => (None, rest),
     };
     let (what, short_hash) = split_hash(rest);
@@ -141,6 +152,8 @@ struct Lines<'a> {
     lines: std::str::Split<'a, char>,
     peeked: Option<&'a str>,
     number: usize,
+    /// There are no more. What is missing then is missing in the line after the last, however often it is looked for.
+    ended: bool,
 }
 
 impl<'a> Lines<'a> {
@@ -148,7 +161,7 @@ impl<'a> Lines<'a> {
         if let Some(place) = text.split('\n').position(|line| line.len() > MAX_LINE) {
             return Err(RecordFault::new(place + 1, format!("a line of at most {MAX_LINE} bytes")));
         }
-        Ok(Lines { lines: text.split('\n'), peeked: None, number: 0 })
+        Ok(Lines { lines: text.split('\n'), peeked: None, number: 0, ended: false })
     }
 
     /// The line that was last asked for, from 1.
@@ -161,9 +174,10 @@ impl<'a> Lines<'a> {
     }
 
     fn peek(&mut self) -> Option<&'a str> {
-        if self.peeked.is_none() {
+        if self.peeked.is_none() && !self.ended {
             self.peeked = self.lines.next();
             self.number += 1;
+            self.ended = self.peeked.is_none();
         }
         self.peeked
     }

@@ -4,7 +4,8 @@
 use super::errors::Failure;
 use super::reads::{HEAD, head_of};
 use super::walk::{Walk, count, scan, walks};
-use crate::store::{HeadPage, Place, Query};
+use super::writes::state_code;
+use crate::store::{Census, Filter, HeadPage, Place, Query, State};
 use rusqlite::{Connection, params_from_iter};
 
 /// Entries up to which walks are compared. Beyond it all are long, and one is as good as another.
@@ -25,6 +26,35 @@ pub(super) fn list(connection: &Connection, query: &Query) -> Result<HeadPage, F
     let mut select = transaction.prepare_cached(&format!("SELECT {HEAD} FROM sessions s WHERE s.key = ?1"))?;
     let heads = found.keys.into_iter().map(|key| select.query_row([key], head_of)).collect::<rusqlite::Result<_>>()?;
     Ok(HeadPage { heads, next: found.next })
+}
+
+/// Counts the sessions that are like a filter, `most` at most.
+pub(super) fn count_up_to(connection: &Connection, filter: Filter, most: usize) -> Result<usize, Failure> {
+    let mut query = Query { filter, after: None, limit: most };
+    let transaction = connection.unchecked_transaction()?;
+    let mut counted = 0;
+    while query.limit > 0 {
+        let walk = shortest_walk(&transaction, &query)?;
+        let found = find(&transaction, &query, walk)?;
+        counted += found.keys.len();
+        query.limit = most - counted;
+        match found.next {
+            Some(place) => query.after = Some(place),
+            None => break,
+        }
+    }
+    Ok(counted)
+}
+
+/// Counts all sessions, along the narrowest index.
+pub(super) fn census(connection: &Connection) -> Result<Census, Failure> {
+    let count = |state| {
+        let mut select =
+            connection.prepare_cached("SELECT count(*) FROM sessions INDEXED BY sessions_by_state WHERE state = ?1")?;
+        select.query_row([state_code(state)], |row| row.get::<_, i64>(0)).map(i64::unsigned_abs)
+    };
+    let (active, finished, aborted) = (count(State::Active)?, count(State::Finished)?, count(State::Aborted)?);
+    Ok(Census { active, finished, aborted })
 }
 
 /// The sessions of a page.
@@ -78,7 +108,7 @@ fn shortest_walk<'a>(connection: &Connection, query: &'a Query) -> rusqlite::Res
 mod tests {
     use super::super::schema;
     use super::*;
-    use crate::store::{Filter, Span, State};
+    use crate::store::Span;
 
     /// How SQLite would run a page.
     fn plan(query: &Query, walk: Walk<'_>) -> String {

@@ -21,8 +21,8 @@ mod writes;
 pub use open_error::OpenError;
 
 use super::{
-    Append, Appended, Changes, Create, CreateAll, Created, CreatedAll, Creation, Cursor, Delete, Deleted, Expirable, Head,
-    HeadPage, Health, IdleQuery, Import, Micros, Place, Query, State, Store, StoreError, StoredEvent,
+    Append, Appended, Census, Changes, Create, CreateAll, Created, CreatedAll, Creation, Cursor, Delete, Deleted, Expirable,
+    Filter, Head, HeadPage, Health, IdleQuery, Import, Micros, Place, Query, State, Store, StoreError, StoreMetrics, StoredEvent,
 };
 use async_trait::async_trait;
 use condition::Condition;
@@ -64,6 +64,7 @@ pub struct SqliteStore {
     readers: Pool,
     writer: Queue,
     condition: Arc<Condition>,
+    metrics: StoreMetrics,
 }
 
 impl SqliteStore {
@@ -74,16 +75,28 @@ impl SqliteStore {
     pub fn open(path: &Path, options: Options) -> Result<SqliteStore, OpenError> {
         let opened = open::open(path, &options)?;
         let condition = Arc::new(Condition::writable());
+        let metrics = StoreMetrics::default();
         let readers = Pool::new(opened.readers, condition.clone());
         let writer = Queue::start(condition.clone(), |inbox| Writer {
             connection: opened.writer,
             inbox,
             condition: condition.clone(),
             retry_every: options.retry_every,
+            metrics: metrics.clone(),
             lock: opened.lock,
         })
         .map_err(|error| OpenError::io(path, error))?;
-        Ok(SqliteStore { readers, writer, condition })
+        Ok(SqliteStore { readers, writer, condition, metrics })
+    }
+
+    /// What is measured of its writes.
+    pub fn metrics(&self) -> &StoreMetrics {
+        &self.metrics
+    }
+
+    /// Writes that are queued or under way.
+    pub fn queued(&self) -> usize {
+        self.writer.queued()
     }
 }
 
@@ -146,6 +159,14 @@ impl Store for SqliteStore {
 
     async fn overdue(&self, before: Micros, after: Option<Place>, limit: usize) -> Result<Vec<(String, Micros)>, StoreError> {
         self.readers.read(move |connection| expiry::overdue(connection, before, after.clone(), limit)).await
+    }
+
+    async fn count(&self, filter: Filter, most: usize) -> Result<usize, StoreError> {
+        self.readers.read(move |connection| lists::count_up_to(connection, filter, most)).await
+    }
+
+    async fn census(&self) -> Result<Census, StoreError> {
+        self.readers.read(lists::census).await
     }
 
     async fn latest_change(&self) -> Result<Cursor, StoreError> {

@@ -8,6 +8,7 @@ use rusqlite::Connection;
 use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::thread::JoinHandle;
 use tokio::sync::{Semaphore, oneshot, watch};
+use tracing::Instrument;
 
 /// Jobs that may be queued or under way. A caller beyond them waits.
 pub(super) const QUEUE: usize = 4096;
@@ -40,11 +41,24 @@ impl Queue {
         T: Send + 'static,
         W: Fn(&Connection) -> Result<T, Failure> + Send + 'static,
     {
+        self.write_now(work).instrument(tracing::debug_span!("store.write")).await
+    }
+
+    async fn write_now<T, W>(&self, work: W) -> Result<T, StoreError>
+    where
+        T: Send + 'static,
+        W: Fn(&Connection) -> Result<T, Failure> + Send + 'static,
+    {
         let place = self.room.clone().acquire_owned().await.map_err(|_| closed())?;
         let (reply, outcome) = oneshot::channel();
         self.inbox.send(Message::Write(Box::new(Write::new(work, reply, place)))).map_err(|_| closed())?;
         // A job that was taken up is always answered: one that is dropped was not run.
         outcome.await.unwrap_or_else(|_| Err(closed()))
+    }
+
+    /// Jobs that are queued or under way.
+    pub fn queued(&self) -> usize {
+        QUEUE - self.room.available_permits()
     }
 
     /// Finishes what is queued, then waits for the file to be closed and unlocked.
@@ -91,6 +105,7 @@ impl Drop for BreakOnPanic {
 mod tests {
     use super::super::lock::Lock;
     use super::*;
+    use crate::store::StoreMetrics;
     use std::time::Duration;
     use tempfile::TempDir;
 
@@ -106,6 +121,7 @@ mod tests {
             inbox,
             condition: condition.clone(),
             retry_every,
+            metrics: StoreMetrics::default(),
             lock,
         });
         (queue.expect("a thread"), condition)

@@ -6,7 +6,7 @@ use super::condition::Condition;
 use super::errors::{Failure, Stop, Trouble, trouble};
 use super::lock::Lock;
 use super::schema;
-use crate::store::{Health, StoreError};
+use crate::store::{Health, StoreError, StoreMetrics};
 use rusqlite::Connection;
 use rusqlite::config::DbConfig;
 use std::any::Any;
@@ -88,6 +88,7 @@ pub(super) struct Writer {
     pub inbox: Receiver<Message>,
     pub condition: Arc<Condition>,
     pub retry_every: Duration,
+    pub metrics: StoreMetrics,
     /// Released last.
     pub lock: Lock,
 }
@@ -174,7 +175,7 @@ impl Writer {
 
     fn commit(&self, jobs: &mut [Box<dyn Job>]) -> Result<(), Stop> {
         let stop = match catch_unwind(AssertUnwindSafe(|| self.apply(jobs))) {
-            Ok(Ok(())) => match self.execute("COMMIT") {
+            Ok(Ok(())) => match self.commit_timed(jobs.len()) {
                 Ok(()) => return Ok(()),
                 Err(error) => Stop::at_commit(&error),
             },
@@ -187,6 +188,14 @@ impl Writer {
             // A transaction that can't be ended stands in the way of all others.
             Err(Stop { health: Health::Broken, ..stop })
         }
+    }
+
+    fn commit_timed(&self, jobs: usize) -> rusqlite::Result<()> {
+        let begun = Instant::now();
+        self.execute("COMMIT")?;
+        self.metrics.commit_seconds.observe(begun.elapsed().as_secs_f64());
+        self.metrics.batch_writes.observe(jobs as f64);
+        Ok(())
     }
 
     /// Does the jobs in one transaction, which it leaves open.
@@ -282,6 +291,7 @@ mod tests {
             inbox,
             condition: condition.clone(),
             retry_every: Duration::from_secs(60),
+            metrics: StoreMetrics::default(),
             lock: Lock::take(&folder.path().join("store.db")).expect("the lock"),
         };
         queue.send(Message::Close).expect("the writer is there");

@@ -1,7 +1,7 @@
 //! Lists: order, filters, pages.
 
 use super::{Subject, append, create, create_all, delete, ids};
-use mancala::store::{Append, Appended, Create, Created, CreatedAll, Filter, Head, Players, Query, Span, State};
+use mancala::store::{Append, Appended, Census, Create, Created, CreatedAll, Filter, Head, Players, Query, Span, State};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Of a minute: of changes a store may know the minute best.
@@ -41,8 +41,15 @@ pub async fn lists_filter_and_order(store: Subject) {
             let query = Query { filter: filter.clone(), after: None, limit };
             let found = pages(&store, query.clone()).await;
             assert_eq!(found.iter().collect::<Vec<_>>(), expected, "{query:?}");
+            let count = store.count(filter.clone(), limit).await;
+            assert_eq!(count, Ok(expected.len().min(limit)), "{query:?}");
         }
     }
+    let of = |state| heads.iter().filter(|head| head.state == state).count() as u64;
+    let census = Census { active: of(State::Active), finished: of(State::Finished), aborted: of(State::Aborted) };
+    assert!(census.active > 50 && census.aborted > 50);
+    assert_eq!(store.census().await, Ok(census));
+    assert_eq!(store.count(Filter::default(), 0).await, Ok(0));
     let none = store.list(Query::default()).await.expect("list");
     assert_eq!((none.heads, none.next), (vec![], None), "a limit of 0 is none");
 }

@@ -1,0 +1,178 @@
+//! The outermost of what every call goes through: it sees how calls begin and how they end, for logs, metrics and traces, and ends
+//! an answer whose stream panics.
+
+use super::log;
+use super::measure::CallMetrics;
+use super::trace;
+use crate::wire::reason::Reason;
+use crate::wire::refuse::{Refused, reason_in};
+use http::{HeaderMap, Request, Response, Uri};
+use http_body::{Frame, SizeHint};
+use std::convert::Infallible;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use std::time::Instant;
+use tonic::body::Body;
+use tonic::codegen::{Bytes, Service};
+use tonic::{Code, Status};
+use tracing::Span;
+use tracing::instrument::{Instrument, Instrumented};
+
+/// Observes the calls of a service.
+#[derive(Debug, Clone)]
+pub struct Observe<S> {
+    inner: S,
+    metrics: CallMetrics,
+}
+
+impl<S> Observe<S> {
+    /// Observes `inner`.
+    pub fn new(inner: S, metrics: CallMetrics) -> Self {
+        Self { inner, metrics }
+    }
+}
+
+impl<S> Service<Request<Body>> for Observe<S>
+where
+    S: Service<Request<Body>, Response = Response<Body>, Error = Infallible>,
+    S::Future: Send + Unpin + 'static,
+{
+    type Response = Response<Body>;
+    type Error = Infallible;
+    type Future = Observed<S::Future>;
+
+    fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+        self.inner.poll_ready(context)
+    }
+
+    fn call(&mut self, request: Request<Body>) -> Self::Future {
+        let call = Call::begin(request.uri().clone(), self.metrics.clone());
+        trace::begin(&call.span, &call.uri, request.headers());
+        let answer = call.span.in_scope(|| self.inner.call(request));
+        Observed { answer: answer.instrument(call.span.clone()), call: Some(call) }
+    }
+}
+
+/// A call whose answer has not begun.
+#[derive(Debug)]
+pub struct Observed<F> {
+    answer: Instrumented<F>,
+    call: Option<Call>,
+}
+
+impl<F: Future<Output = Result<Response<Body>, Infallible>> + Unpin> Future for Observed<F> {
+    type Output = F::Output;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<F::Output> {
+        let Poll::Ready(Ok(mut response)) = Pin::new(&mut self.answer).poll(context) else { return Poll::Pending };
+        let Some(call) = self.call.take() else { return Poll::Ready(Ok(response)) };
+        trace::announce(&call.span, response.headers_mut());
+        // A failure without an answer is told in the headers; otherwise the code follows the last message.
+        Poll::Ready(Ok(if response.headers().contains_key(Status::GRPC_STATUS) {
+            call.ended(response.headers());
+            response
+        } else {
+            response.map(|body| Body::new(ObservedBody { body, call: Some(call) }))
+        }))
+    }
+}
+
+/// An answer of which the end has not been sent.
+struct ObservedBody {
+    body: Body,
+    /// Until its end.
+    call: Option<Call>,
+}
+
+impl http_body::Body for ObservedBody {
+    type Data = Bytes;
+    type Error = Status;
+
+    fn poll_frame(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Status>>> {
+        let Self { body, call } = self.get_mut();
+        let Some(observed) = call else { return Pin::new(body).poll_frame(context) };
+        let entered = observed.span.enter();
+        // Unwind safe: what panicked is put away.
+        let polled = catch_unwind(AssertUnwindSafe(|| Pin::new(&mut *body).poll_frame(context)));
+        let polled = polled.unwrap_or_else(|_panic| {
+            *body = Body::empty();
+            observed.metrics.panicked();
+            Poll::Ready(Some(Ok(Frame::trailers(failed()))))
+        });
+        drop(entered);
+        match &polled {
+            Poll::Pending => {}
+            Poll::Ready(None) => take(call).ended(&HeaderMap::new()),
+            Poll::Ready(Some(Err(status))) => take(call).failed(status.code()),
+            Poll::Ready(Some(Ok(frame))) => {
+                if let Some(trailers) = frame.trailers_ref() {
+                    take(call).ended(trailers);
+                }
+            }
+        }
+        polled
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}
+
+fn take(call: &mut Option<Call>) -> Call {
+    call.take().expect("it has not ended before")
+}
+
+/// The trailers of a stream that failed by a fault of the server.
+fn failed() -> HeaderMap {
+    let mut trailers = HeaderMap::new();
+    let status = Refused::plain(Reason::Internal).into_status();
+    // A status of ours fits into headers.
+    status.add_header(&mut trailers).expect("a status");
+    trailers
+}
+
+/// A call in flight. How it ended is told when it is dropped, so that none goes untold.
+#[derive(Debug)]
+struct Call {
+    span: Span,
+    uri: Uri,
+    metrics: CallMetrics,
+    begun: Instant,
+    /// Until it is known otherwise, the caller has left or its deadline has passed.
+    code: Code,
+}
+
+impl Call {
+    fn begin(uri: Uri, metrics: CallMetrics) -> Call {
+        metrics.begun();
+        Call { span: log::span(uri.path()), uri, metrics, begun: Instant::now(), code: Code::Cancelled }
+    }
+
+    /// With these headers or trailers.
+    fn ended(mut self, told: &HeaderMap) {
+        self.code = told.get(Status::GRPC_STATUS).map_or(Code::Unknown, |code| Code::from_bytes(code.as_bytes()));
+        if self.code != Code::Ok
+            && let Some(reason) = reason_in(told)
+        {
+            self.metrics.rejected(reason);
+        }
+    }
+
+    fn failed(mut self, code: Code) {
+        self.code = code;
+    }
+}
+
+impl Drop for Call {
+    fn drop(&mut self) {
+        let took = self.begun.elapsed();
+        self.metrics.ended(self.uri.path(), self.code, took);
+        trace::end(&self.span, self.code);
+        log::ended(&self.span, self.code, took);
+    }
+}

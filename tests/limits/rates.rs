@@ -1,0 +1,124 @@
+//! Calls a second, by who calls.
+
+use super::raw::Answer;
+use super::running::{Given, Running, start};
+use mancala::server::{Limits, Rate, Rates};
+use mancala::wire::proto::{self, Seat};
+use prost::Message;
+use tonic::Code;
+use tonic_health::pb::HealthCheckRequest;
+
+const LIST_GAMES: &str = "/mancala.v1.RulesService/ListGames";
+const LIST_SESSIONS: &str = "/mancala.v1.SessionService/ListSessions";
+const GET_SESSION: &str = "/mancala.v1.SessionService/GetSession";
+
+/// Three calls at once and then one in a thousand seconds, so that no test waits for the next.
+const THREE: Rate = Rate { per_second: 1, burst: 3 };
+
+async fn server(rates: Rates, with_tokens: bool) -> Running {
+    start(Given { limits: Limits { rates, ..Limits::default() }, with_tokens, ..Given::default() }).await
+}
+
+/// How many of ten calls are let through.
+async fn through(server: &Running, path: &str, metadata: &[(&str, &str)], message: &impl Message) -> usize {
+    let mut through = 0;
+    for _ in 0..10 {
+        let answer = server.raw.call(path, metadata, message).await;
+        if answer.status().code() == Code::Ok || answer.refused().reason != "RATE_LIMITED" {
+            through += 1;
+        }
+    }
+    through
+}
+
+fn assert_limited(answer: &Answer, caller: &str) {
+    let refused = answer.refused();
+    assert_eq!((refused.code, refused.reason.as_str()), (Code::ResourceExhausted, "RATE_LIMITED"));
+    assert_eq!((refused.fact("caller"), refused.fact("limit")), (caller, "1/s, 3 at once"));
+    let wait = refused.details.retry_info().expect("how long to wait").retry_delay.expect("a time");
+    assert!(wait.as_millis() > 0 && wait.as_millis() <= 1_000, "{wait:?}");
+    let quota = refused.details.quota_failure().expect("whose quota");
+    assert_eq!(quota.violations[0].subject, caller);
+    assert!(quota.violations[0].description.contains("1 a second"), "{quota:?}");
+}
+
+#[tokio::test]
+async fn whoever_shows_no_token_is_counted_by_address() {
+    let server = server(Rates { anonymous: THREE, ..Rates::default() }, true).await;
+    for _ in 0..3 {
+        assert_eq!(server.raw.call(LIST_GAMES, &[], &()).await.status().code(), Code::Ok);
+    }
+    assert_limited(&server.raw.call(LIST_GAMES, &[], &()).await, "anonymous");
+    let metric = |kind: &str| server.metric(&format!("mancala_calls_rate_limited_total{{caller=\"{kind}\"}}"));
+    assert_eq!((metric("anonymous"), metric("operator")), (Some(1.0), None));
+    // Another connection of the same address is the same caller.
+    let other = super::raw::Raw::connect(server.address).await;
+    assert_limited(&other.call(LIST_SESSIONS, &[], &()).await, "anonymous");
+    // Health is for those who look whether the server is well, and an operator has a bucket of its own.
+    let health = HealthCheckRequest::default();
+    assert_eq!(through(&server, "/grpc.health.v1.Health/Check", &[], &health).await, 10);
+    let key = server.key("ops");
+    assert_eq!(through(&server, LIST_GAMES, &[("authorization", &key)], &()).await, 10);
+}
+
+#[tokio::test]
+async fn operators_are_counted_by_name() {
+    let server = server(Rates { operator: THREE, ..Rates::default() }, true).await;
+    let (ops, night) = (server.key("ops"), server.key("night"));
+    // Also by what anybody may call.
+    assert_eq!(through(&server, LIST_GAMES, &[("authorization", &ops)], &()).await, 3);
+    assert_limited(&server.raw.call(LIST_SESSIONS, &[("authorization", &ops)], &()).await, "operator");
+    assert_eq!(through(&server, LIST_SESSIONS, &[("authorization", &night)], &()).await, 3);
+    assert_eq!(through(&server, LIST_GAMES, &[], &()).await, 10, "nobody else is limited");
+}
+
+#[tokio::test]
+async fn seats_are_counted_for_themselves() {
+    let server = server(Rates { seat: THREE, ..Rates::default() }, true).await;
+    let key = server.key("ops");
+    let seats = [Seat::South, Seat::North];
+    let seats = seats.map(|seat| proto::SeatSetup { seat: seat.into(), issue_token: true, ..Default::default() }).to_vec();
+    let request = proto::CreateSessionRequest { game: "gore".to_owned(), seats, ..Default::default() };
+    let made = server.raw.call("/mancala.v1.SessionService/CreateSession", &[("authorization", &key)], &request).await;
+    let made = proto::CreateSessionResponse::decode(made.messages[0].clone()).expect("an answer");
+    let session_id = made.session.expect("a session").session_id;
+    let get = proto::GetSessionRequest { session_id, version: None };
+    for secret in made.secrets {
+        let token = format!("Bearer {}", secret.token);
+        assert_eq!(through(&server, GET_SESSION, &[("authorization", &token)], &get).await, 3);
+        assert_limited(&server.raw.call(GET_SESSION, &[("authorization", &token)], &get).await, "seat");
+    }
+    assert_eq!(through(&server, GET_SESSION, &[("authorization", &key)], &get).await, 10);
+}
+
+#[tokio::test]
+async fn tokens_that_are_not_in_force_are_counted_by_address() {
+    let server = server(Rates { anonymous: THREE, ..Rates::default() }, true).await;
+    let guess = |n: usize| format!("Bearer mop_ops_{}{n}", "A".repeat(42));
+    for n in 0..3 {
+        let refused = server.raw.call(LIST_SESSIONS, &[("authorization", &guess(n))], &()).await.refused();
+        assert_eq!(refused.code, Code::Unauthenticated, "{}", refused.reason);
+    }
+    assert_limited(&server.raw.call(LIST_SESSIONS, &[("authorization", &guess(3))], &()).await, "anonymous");
+    let key = server.key("ops");
+    assert_eq!(through(&server, LIST_SESSIONS, &[("authorization", &key)], &()).await, 10, "whoever has one is not kept out");
+}
+
+#[tokio::test]
+async fn open_mode_has_a_rate_of_its_own() {
+    let server = server(Rates { open: THREE, ..Rates::default() }, false).await;
+    assert_eq!(through(&server, LIST_SESSIONS, &[], &()).await, 3);
+    assert_limited(&server.raw.call(LIST_GAMES, &[], &()).await, "open");
+}
+
+#[tokio::test]
+async fn a_trusted_proxy_says_where_calls_come_from() {
+    let rates = Rates { open: THREE, ..Rates::default() };
+    let trusted_proxies = vec!["127.0.0.0/8".parse().expect("a network")];
+    let server = start(Given { limits: Limits { rates, trusted_proxies, calls_in_flight: 0 }, ..Given::default() }).await;
+    for (hops, expected) in
+        [("192.0.2.1", 3), ("192.0.2.2", 3), ("192.0.2.9, 192.0.2.1", 0), ("2001:db8::1", 3), ("2001:db8::2", 0)]
+    {
+        assert_eq!(through(&server, LIST_GAMES, &[("x-forwarded-for", hops)], &()).await, expected, "{hops}");
+    }
+}
