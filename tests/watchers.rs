@@ -15,7 +15,6 @@ mod place;
 #[path = "watchers/player.rs"]
 mod player;
 #[path = "support/program.rs"]
-#[allow(dead_code)]
 mod program;
 #[path = "support/sandbox.rs"]
 #[allow(dead_code)]

@@ -1,5 +1,8 @@
 //! The built program as a process of its own.
 
+// Each test binary uses a part of it.
+#![allow(dead_code)]
+
 use super::sandbox::run;
 use std::io::{BufRead, BufReader};
 use std::path::Path;

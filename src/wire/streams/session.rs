@@ -2,7 +2,7 @@
 
 use super::Source;
 use super::life::{Life, Wake, ended};
-use crate::service::{EventRecord, Events, ServiceError, Watch};
+use crate::service::{EventRecord, News, ServiceError, Watch};
 use crate::session::Credential;
 use crate::wire::SessionHandlers;
 use crate::wire::access::Caller;
@@ -74,36 +74,9 @@ impl Watcher {
         Ok(Watcher { handlers, caller, session_id, include_steps, watch, life, version, snapshot, greeted: false })
     }
 
-    async fn wait_for_message(&mut self) -> Result<proto::WatchSessionResponse, Status> {
-        loop {
-            // Boxed, as a watcher waits most of the time, and the room that looking takes would be kept meanwhile.
-            if let Some(message) = Box::pin(self.look()).await? {
-                return Ok(message);
-            }
-            match self.life.wait(self.watch.changed()).await {
-                Ok(Wake::News) => {}
-                Ok(Wake::Beat) => {
-                    // A beat looks into the store too, so that nothing depends on being told.
-                    self.greeted = false;
-                }
-                Err(why) => return Err(ended(why, self.version)),
-            }
-        }
-    }
-
-    /// The message that is due now, if one is.
-    async fn look(&mut self) -> Result<Option<proto::WatchSessionResponse>, Status> {
-        // What may be seen is asked first: what is stored later than that may be more.
-        let sight = self.handlers.watch_sight(&self.caller, &self.session_id).await?;
-        let news = self.watch.news(self.version, self.include_steps).await?;
-        let current = sight.map_or(news.version, |seen| seen.min(news.version)).max(self.version);
-        let events = self.events(&news, current).await?;
-        let due = !events.is_empty() || self.snapshot.is_some() || !self.greeted;
-        Ok(due.then(|| self.message(events, current)))
-    }
-
     fn message(&mut self, events: Vec<proto::Event>, current_version: u32) -> proto::WatchSessionResponse {
         self.greeted = true;
+        self.life.beat();
         self.version = events.last().map_or(self.version, |event| event.version);
         let server_time = Some(timestamp(self.handlers.sessions.now()));
         let session = self.snapshot.take().map(|session| *session);
@@ -111,16 +84,16 @@ impl Watcher {
     }
 
     /// The events up to a version, as many whole changes as make a message.
-    async fn events(&self, news: &Events, current: u32) -> Result<Vec<proto::Event>, Status> {
+    async fn events(&self, news: &News, current: u32) -> Result<Vec<proto::Event>, Status> {
         let mut events = Vec::new();
         let mut bytes = 0;
-        for change in news.events.chunk_by(EventRecord::is_of_one_change) {
+        for change in news.events.chunk_by(|one, next| one.is_of_one_change(next)) {
             if change.last().is_some_and(|last| last.version > current) {
                 break;
             }
             let start = events.len();
             for record in change {
-                let event = self.event(record.clone()).await?;
+                let event = self.event(EventRecord::clone(record)).await?;
                 bytes += event.encoded_len();
                 events.push(event);
             }
@@ -146,11 +119,25 @@ impl Watcher {
 impl Source for Watcher {
     type Message = proto::WatchSessionResponse;
 
-    async fn next(&mut self) -> Result<proto::WatchSessionResponse, Status> {
+    async fn look(&mut self) -> Result<Option<proto::WatchSessionResponse>, Status> {
         self.life.check().map_err(|why| ended(why, self.version))?;
-        let message = self.wait_for_message().await?;
-        self.life.beat();
-        Ok(message)
+        // What may be seen is asked first: what is stored later than that may be more.
+        let sight = self.handlers.watch_sight(&self.caller, &self.session_id).await?;
+        let news = self.watch.news(self.version, self.include_steps).await?;
+        let current = sight.map_or(news.version, |seen| seen.min(news.version)).max(self.version);
+        let events = self.events(&news, current).await?;
+        let due = !events.is_empty() || self.snapshot.is_some() || !self.greeted;
+        Ok(due.then(|| self.message(events, current)))
+    }
+
+    async fn wait(&mut self) -> Result<(), Status> {
+        match self.life.wait(self.watch.changed()).await {
+            Ok(Wake::News) => {}
+            // A beat looks into the store too, so that nothing depends on being told.
+            Ok(Wake::Beat) => self.greeted = false,
+            Err(why) => return Err(ended(why, self.version)),
+        }
+        Ok(())
     }
 }
 
