@@ -8,6 +8,8 @@ mod app;
 mod crowd;
 #[path = "watchers/follower.rs"]
 mod follower;
+#[path = "watchers/hogs.rs"]
+mod hogs;
 #[path = "watchers/mover.rs"]
 mod mover;
 #[path = "watchers/place.rs"]

@@ -64,6 +64,13 @@ impl Watch {
                 return Ok(news);
             }
         }
+        if latest <= after {
+            // Most look because it is time to, and there is nothing.
+            let version = self.sessions.version(&self.session_id).await?;
+            if version == after {
+                return Ok(News { events: Vec::new(), version });
+            }
+        }
         let Events { events, version } = self.read(after, want_steps).await?;
         Ok(News { events: events.into_iter().map(Arc::new).collect(), version })
     }
@@ -74,6 +81,12 @@ impl Watch {
             leave_whole(&mut read.events);
         }
         Ok(read)
+    }
+
+    /// Whether there may be news after a version that [`Watch::news`] has not seen, as far as anybody has told.
+    #[must_use]
+    pub fn is_behind(&self, version: u32) -> bool {
+        *self.seat.latest.borrow() > version || self.seat.latest.has_changed().unwrap_or(true)
     }
 
     /// Completes when there may be news that [`Watch::news`] has not seen.

@@ -31,6 +31,8 @@ pub struct Watcher {
     snapshot: Option<Box<proto::Session>>,
     /// The first message was sent.
     greeted: bool,
+    /// When it looked last, and nothing has woken it since, there was no more than the watcher has.
+    at_end: bool,
 }
 
 impl Watcher {
@@ -71,7 +73,7 @@ impl Watcher {
             None
         };
         let (handlers, life) = (handlers.clone(), Life::new(&handlers.streams));
-        Ok(Watcher { handlers, caller, session_id, include_steps, watch, life, version, snapshot, greeted: false })
+        Ok(Watcher { handlers, caller, session_id, include_steps, watch, life, version, snapshot, greeted: false, at_end: false })
     }
 
     fn message(&mut self, events: Vec<proto::Event>, current_version: u32) -> proto::WatchSessionResponse {
@@ -121,16 +123,22 @@ impl Source for Watcher {
 
     async fn look(&mut self) -> Result<Option<proto::WatchSessionResponse>, Status> {
         self.life.check().map_err(|why| ended(why, self.version))?;
+        if self.at_end && !self.watch.is_behind(self.version) {
+            return Ok(None);
+        }
         // What may be seen is asked first: what is stored later than that may be more.
         let sight = self.handlers.watch_sight(&self.caller, &self.session_id).await?;
         let news = self.watch.news(self.version, self.include_steps).await?;
         let current = sight.map_or(news.version, |seen| seen.min(news.version)).max(self.version);
         let events = self.events(&news, current).await?;
         let due = !events.is_empty() || self.snapshot.is_some() || !self.greeted;
-        Ok(due.then(|| self.message(events, current)))
+        let message = due.then(|| self.message(events, current));
+        self.at_end = self.version == current;
+        Ok(message)
     }
 
     async fn wait(&mut self) -> Result<(), Status> {
+        self.at_end = false;
         match self.life.wait(self.watch.changed()).await {
             Ok(Wake::News) => {}
             // A beat looks into the store too, so that nothing depends on being told.
