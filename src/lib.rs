@@ -9,7 +9,7 @@
 //! | `store` | durable event logs |
 //! | `service` | running sessions |
 //! | `wire` | gRPC: handlers and conversions |
-//! | `server` | sockets, health, reflection, a stop that ends |
+//! | `server` | connections, TLS, limits, health, metrics, a stop that ends |
 //! | `config`, `telemetry`, `cli` | the program `mancala` |
 
 pub mod game;

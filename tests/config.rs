@@ -1,7 +1,7 @@
 //! The configuration: which source wins, and that everything that is wrong is said at once.
 #![cfg(feature = "server")]
 
-use mancala::config::{AuthMode, Config, ConfigErrors, LogFormat, Operator, Sources, TlsConfig, WebConfig};
+use mancala::config::{AuthMode, Config, ConfigErrors, LogFormat, Operator, Sources, StreamsConfig, TlsConfig, WebConfig};
 use mancala::server::{ConnectionSettings, Rate};
 use mancala::session::SecretHash;
 use std::ffi::OsString;
@@ -129,6 +129,12 @@ fn every_setting_is_read_from_the_environment_as_from_a_file() {
     other.limits.calls_in_flight = 7;
     other.limits.open_sessions = 1_000_000_000;
     other.limits.trusted_proxies = ["10.0.0.0/8", "fd00::/8"].map(|network| network.parse().expect("a network")).to_vec();
+    other.streams = StreamsConfig {
+        heartbeat: Duration::from_secs(3),
+        longest: Duration::from_secs(24 * 3600),
+        watches_per_session: 5,
+        watches_per_caller: 1_000_000,
+    };
     other.metrics.listen = Some("[::1]:9090".parse().expect("an address"));
     // Only builds that can send traces may be told where.
     other.telemetry.otlp_endpoint = cfg!(feature = "otel").then(|| "http://[::1]:4317".to_owned());
@@ -158,7 +164,7 @@ fn every_setting_is_read_from_the_environment_as_from_a_file() {
         }
     }
     environment.push(("MANCALA_STORE__PATH".into(), other.store.path.clone().into()));
-    assert_eq!(environment.len(), 48);
+    assert_eq!(environment.len(), 54);
     assert_eq!(Config::load(&Sources { environment, ..nothing() }), Ok(other));
 }
 
@@ -412,4 +418,19 @@ fn without_a_home_the_data_file_must_be_named() {
     let environment = variables([("MANCALA_STORE__PATH", "/srv/m.db")]);
     let config = Config::load(&Sources { environment, ..Sources::default() }).expect("a configuration");
     assert_eq!(config.store.path, Path::new("/srv/m.db"));
+}
+
+#[test]
+fn streams_that_live_too_long_or_not_at_all_are_faults() {
+    for (line, key) in [
+        ("heartbeat = '0s'", "streams.heartbeat"),
+        ("heartbeat = '61m'", "streams.heartbeat"),
+        ("longest = '0s'", "streams.longest"),
+        ("longest = '25h'", "streams.longest"),
+        ("watches_per_session = 0", "streams.watches_per_session"),
+        ("watches_per_caller = 1000001", "streams.watches_per_caller"),
+    ] {
+        let (keys, _) = faults(Config::load(&given(&format!("[streams]\n{line}\n")).sources));
+        assert_eq!(keys, [key], "{line}");
+    }
 }

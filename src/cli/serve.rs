@@ -12,7 +12,7 @@ use crate::store::{Health, Store};
 use crate::telemetry;
 use crate::wire::access::Access;
 use crate::wire::proto::FILE_DESCRIPTOR_SET;
-use crate::wire::{self, RulesHandlers, SessionHandlers, StreamSettings};
+use crate::wire::{self, RulesHandlers, SessionHandlers};
 use std::convert::Infallible;
 use std::io::{self, ErrorKind, Write};
 use std::net::SocketAddr;
@@ -85,11 +85,16 @@ async fn serve(config: &Config) -> Result<(), Failure> {
         .limited(config.limits.limits())
         .counted(calls.clone())
         .with(wire::rules_service(RulesHandlers::new(compute.clone())))
-        .with(wire::session_service(SessionHandlers::new(sessions.clone(), compute.clone(), StreamSettings::new(stop_streams))));
+        .with(wire::session_service(SessionHandlers::new(
+            sessions.clone(),
+            compute.clone(),
+            config.streams.settings(stop_streams),
+        )));
 
     let (ready, readiness) = watch::channel(true);
     let parts = Parts { store: store.clone(), sessions, compute, calls, connections: settings.counts.clone() };
-    let watched = watch_over(config, parts, readiness.clone(), stopping.subscribe()).await?;
+    let (leaving, leaves) = watch::channel(false);
+    let watched = watch_over(config, parts, readiness.clone(), leaves).await?;
     let (broken, breaks) = oneshot::channel();
     tokio::spawn(follow(store.health(), ready, broken));
     let stop = async {
@@ -97,6 +102,7 @@ async fn serve(config: &Config) -> Result<(), Failure> {
             () = stop(signals) => {}
             Ok(()) = breaks => tracing::error!("the store is broken; stopping"),
         }
+        leaving.send_replace(true);
     };
 
     announce(address, watched.as_ref().map(|(address, _)| *address), config);
@@ -124,7 +130,7 @@ async fn watch_over(
     config: &Config,
     parts: Parts,
     ready: watch::Receiver<bool>,
-    stopping: watch::Receiver<bool>,
+    leaving: watch::Receiver<bool>,
 ) -> Result<Option<(SocketAddr, JoinSet<Infallible>)>, Failure> {
     let Some(listen) = config.metrics.listen else { return Ok(None) };
     let listener = TcpListener::bind(listen).await.map_err(|error| cannot_listen("metrics.listen", listen, &error))?;
@@ -133,7 +139,7 @@ async fn watch_over(
     measures::register(&mut metrics, &parts);
     let states = measures::states(&mut metrics);
     let mut tasks = JoinSet::new();
-    tasks.spawn(server::monitor(listener, Arc::new(metrics), move || *ready.borrow() && !*stopping.borrow()));
+    tasks.spawn(server::monitor(listener, Arc::new(metrics), move || *ready.borrow() && !*leaving.borrow()));
     tasks.spawn(measures::count_sessions(parts.sessions, states));
     Ok(Some((address, tasks)))
 }

@@ -8,7 +8,7 @@ use crate::config::network;
 use crate::config::text::elements;
 use crate::config::{
     AuthConfig, AuthMode, Config, ConfigErrors, Fault, LimitsConfig, LogConfig, LogFormat, MetricsConfig, RetentionConfig,
-    ServerConfig, Sources, StoreConfig, TelemetryConfig, duration,
+    ServerConfig, Sources, StoreConfig, StreamsConfig, TelemetryConfig, duration,
 };
 use config::{File, FileFormat, Map, Source, Value, ValueKind};
 use std::collections::BTreeMap;
@@ -48,6 +48,7 @@ pub fn load(sources: &Sources) -> Result<Config, ConfigErrors> {
         store: StoreConfig { path: given.take("store.path", defaults.store.path, "the path of a file", data_file) },
         auth,
         limits: LimitsConfig::take(&mut given, defaults.limits),
+        streams: StreamsConfig::take(&mut given, defaults.streams),
         retention: retention(&mut given, defaults.retention),
         metrics: MetricsConfig::take(&mut given, defaults.metrics),
         telemetry: TelemetryConfig::take(&mut given, defaults.telemetry),

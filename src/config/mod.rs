@@ -8,6 +8,7 @@ mod load;
 mod metrics;
 mod network;
 mod sources;
+mod streams;
 mod telemetry;
 mod text;
 
@@ -17,6 +18,7 @@ pub use limits::LimitsConfig;
 pub use metrics::MetricsConfig;
 pub use network::{TlsConfig, WebConfig};
 pub use sources::Sources;
+pub use streams::StreamsConfig;
 pub use telemetry::TelemetryConfig;
 
 use crate::config::network::write_connections;
@@ -45,6 +47,8 @@ pub struct Config {
     pub auth: AuthConfig,
     /// What callers may ask for.
     pub limits: LimitsConfig,
+    /// How streams live.
+    pub streams: StreamsConfig,
     /// How long sessions are kept.
     pub retention: RetentionConfig,
     /// Where it is measured.
@@ -135,6 +139,7 @@ impl Config {
             store: StoreConfig { path },
             auth: AuthConfig { mode: AuthMode::Open, operators: Vec::new(), certificates: Vec::new() },
             limits: LimitsConfig::default(),
+            streams: StreamsConfig::defaults(),
             retention: RetentionConfig {
                 finished: Duration::ZERO,
                 aborted: Duration::ZERO,
@@ -227,7 +232,7 @@ impl fmt::Display for Config {
         writeln!(f, "path = {}", quoted(&path.to_string_lossy()))?;
 
         write!(f, "\n[auth]\n{}", self.auth)?;
-        write!(f, "\n[limits]\n{}", self.limits)?;
+        write!(f, "\n[limits]\n{}\n[streams]\n{}", self.limits, self.streams)?;
         let RetentionConfig { finished, aborted, abandoned, notice, sweep_every } = &self.retention;
         writeln!(f, "\n[retention]")?;
         writeln!(f, "finished = \"{}\"", duration::format(*finished))?;

@@ -2,16 +2,21 @@
 
 use super::measure::CallMetrics;
 use super::peer::Proxies;
-use super::rates::{Limited, RateLimits};
-use crate::wire::access::{Access, OperatorCertificate};
+use super::rates::{Limited, RateLimits, network};
+use crate::wire::Origin;
+use crate::wire::access::{Access, Caller, OperatorCertificate};
 use http::{Request, Response};
 use std::convert::Infallible;
+use std::net::IpAddr;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 use tonic::body::Body;
 use tonic::codegen::Service;
 use tonic::{Code, Status};
+
+/// Calls that go on after they were let in, and in which more is counted.
+const STREAMS: [&str; 2] = ["/mancala.v1.SessionService/Play", "/mancala.v1.SessionService/WatchSession"];
 
 /// Refuses calls that nobody of the caller's kind may make, and those that come too fast.
 #[derive(Clone)]
@@ -58,8 +63,24 @@ impl Keeper {
         if let Some(operator) = caller.operator() {
             tracing::Span::current().record("operator", operator);
         }
+        if STREAMS.contains(&path) {
+            let origin = self.origin(caller.clone(), address);
+            request.extensions_mut().insert(origin);
+        }
         request.extensions_mut().insert(caller);
         Ok(())
+    }
+
+    /// What a stream is told of its caller.
+    fn origin(&self, caller: Caller, address: Option<IpAddr>) -> Origin {
+        let (rates, metrics) = (self.rates.clone(), self.metrics.clone());
+        let meter = move |path: &str| {
+            rates.count(path, &caller, address).map_err(|Limited { kind, status }| {
+                metrics.limited(kind);
+                status
+            })
+        };
+        Origin { meter: Arc::new(meter), address: address.map(network) }
     }
 
     fn limited(&self, Limited { kind, status }: Limited) -> Status {

@@ -1,6 +1,6 @@
 //! One span and one line a call: its method, operator, session, code and duration. Never what it said, nor its metadata.
 
-use crate::wire::reason::code_name;
+use crate::wire::reason::{Reason, code_name};
 use std::time::Duration;
 use tonic::Code;
 use tracing::{Span, field};
@@ -26,15 +26,21 @@ pub fn span(path: &str) -> Span {
     span
 }
 
-/// Logs how a call ended: a success at DEBUG, a failure of the caller's at INFO, one of the server's at WARN.
-pub fn ended(span: &Span, code: Code, took: Duration) {
+/// Logs how a call ended: a success at DEBUG, a failure of the caller's at INFO, one of the server's at WARN. That a stream is at the
+/// end of its life is no failure.
+pub fn ended(span: &Span, code: Code, reason: Option<Reason>, took: Duration) {
     let _entered = span.enter();
     let name = code_name(code);
     let duration_ms = took.as_micros() as f64 / 1000.0;
-    match whose(code) {
-        Fault::Nobody => tracing::debug!(code = name, duration_ms, "call ended"),
-        Fault::Caller => tracing::info!(code = name, duration_ms, "call ended"),
-        Fault::Server => tracing::warn!(code = name, duration_ms, "call ended"),
+    let fault = match reason {
+        Some(Reason::StreamAged | Reason::StreamStopping) => Fault::Nobody,
+        _ => whose(code),
+    };
+    let reason = reason.map(Reason::name);
+    match fault {
+        Fault::Nobody => tracing::debug!(code = name, reason, duration_ms, "call ended"),
+        Fault::Caller => tracing::info!(code = name, reason, duration_ms, "call ended"),
+        Fault::Server => tracing::warn!(code = name, reason, duration_ms, "call ended"),
     }
 }
 

@@ -145,12 +145,13 @@ struct Call {
     begun: Instant,
     /// Until it is known otherwise, the caller has left or its deadline has passed.
     code: Code,
+    reason: Option<Reason>,
 }
 
 impl Call {
     fn begin(uri: Uri, metrics: CallMetrics) -> Call {
         metrics.begun();
-        Call { span: log::span(uri.path()), uri, metrics, begun: Instant::now(), code: Code::Cancelled }
+        Call { span: log::span(uri.path()), uri, metrics, begun: Instant::now(), code: Code::Cancelled, reason: None }
     }
 
     /// With these headers or trailers.
@@ -160,6 +161,7 @@ impl Call {
             && let Some(reason) = reason_in(told)
         {
             self.metrics.rejected(reason);
+            self.reason = Some(reason);
         }
     }
 
@@ -173,6 +175,6 @@ impl Drop for Call {
         let took = self.begun.elapsed();
         self.metrics.ended(self.uri.path(), self.code, took);
         trace::end(&self.span, self.code);
-        log::ended(&self.span, self.code, took);
+        log::ended(&self.span, self.code, self.reason, took);
     }
 }

@@ -113,7 +113,7 @@ impl RateLimits {
 }
 
 /// Whom an address stands for: itself, or the network of 64 bits that IPv6 gives to one customer.
-fn network(address: IpAddr) -> IpAddr {
+pub fn network(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V6(address) => Ipv6Addr::from_bits(address.to_bits() & !u128::from(u64::MAX)).into(),
         v4 => v4,

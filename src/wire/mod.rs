@@ -32,7 +32,7 @@ pub use by_size::BySize;
 pub use complete::complete;
 pub use rules_service::RulesHandlers;
 pub use session_service::SessionHandlers;
-pub use streams::StreamSettings;
+pub use streams::{Origin, StreamSettings};
 
 use proto::rules_service_server::RulesServiceServer;
 use proto::session_service_server::SessionServiceServer;

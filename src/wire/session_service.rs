@@ -2,13 +2,14 @@
 
 use super::access::Caller;
 use super::convert::{event, family, move_in, move_out, phase, seat_in, session as session_out, steps, timestamp};
+use super::deadline::Deadline;
 use super::fields::Fields;
 use super::proto::session_service_server::SessionService;
 use super::proto::{self, Phase};
 use super::session_answer::{After, check, ends, next_round, played, to_act};
 use super::session_request::{new_session, page};
 use super::sight::Change;
-use super::streams::{Follower, Messages, StreamSettings, Watcher, messages, play};
+use super::streams::{Follower, Holders, Messages, Owner, StreamSettings, Watcher, messages, play};
 use super::{agreements, records, session_batch};
 use crate::game::MoveList;
 use crate::random::SeededDice;
@@ -16,6 +17,7 @@ use crate::service::{Compute, ServiceError, Sessions};
 use crate::session::{Command, Credential, Session};
 use prost::Message;
 use prost_types::Timestamp;
+use tokio::time::Instant;
 use tonic::{Request, Response, Status, Streaming};
 use tracing::Span;
 
@@ -25,13 +27,14 @@ pub struct SessionHandlers {
     pub(super) sessions: Sessions,
     pub(super) compute: Compute,
     pub(super) streams: StreamSettings,
+    pub(super) holders: Holders,
 }
 
 impl SessionHandlers {
     /// For these sessions. Records are written and checked by `compute`.
     #[must_use]
-    pub const fn new(sessions: Sessions, compute: Compute, streams: StreamSettings) -> SessionHandlers {
-        SessionHandlers { sessions, compute, streams }
+    pub fn new(sessions: Sessions, compute: Compute, streams: StreamSettings) -> SessionHandlers {
+        SessionHandlers { sessions, compute, streams, holders: Holders::default() }
     }
 }
 
@@ -331,8 +334,8 @@ impl SessionService for SessionHandlers {
         &self,
         request: Request<proto::WatchSessionRequest>,
     ) -> Result<Response<Self::WatchSessionStream>, Status> {
-        let caller = Caller::of(&request);
-        let watcher = Watcher::begin(self, caller, request.into_inner()).await?;
+        let (owner, until) = (Owner::of(&request), given_time(&request));
+        let watcher = Watcher::begin(self, &owner, until, request.into_inner()).await?;
         Ok(Response::new(messages(watcher)))
     }
 
@@ -342,15 +345,16 @@ impl SessionService for SessionHandlers {
         &self,
         request: Request<proto::WatchSessionsRequest>,
     ) -> Result<Response<Self::WatchSessionsStream>, Status> {
-        let follower = Follower::begin(self, request.into_inner()).await?;
+        let until = given_time(&request);
+        let follower = Follower::begin(self, until, request.into_inner()).await?;
         Ok(Response::new(messages(follower)))
     }
 
     type PlayStream = Messages<proto::PlayResponse>;
 
     async fn play(&self, request: Request<Streaming<proto::PlayRequest>>) -> Result<Response<Self::PlayStream>, Status> {
-        let caller = Caller::of(&request);
-        Ok(Response::new(play(self.clone(), caller, request.into_inner())))
+        let (owner, until) = (Owner::of(&request), given_time(&request));
+        Ok(Response::new(play(self.clone(), owner, until, request.into_inner())))
     }
 }
 
@@ -369,6 +373,11 @@ impl SessionHandlers {
         note(id);
         self.look_as(caller, id, look).await.map(Response::new)
     }
+}
+
+/// When the caller of a stream will have gone, if it has said so.
+fn given_time<T>(request: &Request<T>) -> Option<Instant> {
+    Deadline::of(request).and_then(|deadline| deadline.given)
 }
 
 /// Names the session in the call's span.

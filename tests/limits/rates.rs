@@ -3,6 +3,9 @@
 use super::raw::Answer;
 use super::running::{Given, Running, start};
 use mancala::server::{Limits, Rate, Rates};
+use mancala::wire::proto::play_request::Command;
+use mancala::wire::proto::play_response::Reply;
+use mancala::wire::proto::session_service_client::SessionServiceClient;
 use mancala::wire::proto::{self, Seat};
 use prost::Message;
 use tonic::Code;
@@ -121,4 +124,71 @@ async fn a_trusted_proxy_says_where_calls_come_from() {
     {
         assert_eq!(through(&server, LIST_GAMES, &[("x-forwarded-for", hops)], &()).await, expected, "{hops}");
     }
+}
+
+#[tokio::test]
+async fn what_is_done_on_a_stream_is_counted_as_calls_are() {
+    let server = server(Rates { seat: THREE, ..Rates::default() }, true).await;
+    let (key, session_id, token) = seated(&server).await;
+    let get = || Command::GetSession(proto::GetSessionRequest { session_id: session_id.clone(), version: None });
+    for (bearer, expected) in [(token, 2), (key, 10)] {
+        let mut client = SessionServiceClient::new(server.channel().await);
+        let commands = (0..10).map(|_| proto::PlayRequest { command_id: String::new(), command: Some(get()) });
+        let mut request = tonic::Request::new(tokio_stream::iter(commands.collect::<Vec<_>>()));
+        request.metadata_mut().insert("authorization", bearer.parse().expect("a value"));
+        let mut replies = client.play(request).await.expect("a stream").into_inner();
+        let mut through = 0;
+        while let Some(reply) = replies.message().await.expect("a reply") {
+            match reply.reply {
+                Some(Reply::GetSession(_)) => through += 1,
+                Some(Reply::Failure(failure)) => {
+                    assert_eq!(failure.refusal.expect("a refusal").reason, "RATE_LIMITED");
+                    assert!(failure.retry_after.is_some());
+                }
+                other => panic!("{other:?}"),
+            }
+        }
+        // The stream itself was a call.
+        assert_eq!(through, expected);
+    }
+}
+
+#[tokio::test]
+async fn a_caller_has_so_many_watches_and_no_more() {
+    let server = server(Rates::default(), true).await;
+    let (key, session_id, token) = seated(&server).await;
+    let watch = async |bearer: &str| {
+        let request = proto::WatchSessionRequest { session_id: session_id.clone(), ..Default::default() };
+        let mut request = tonic::Request::new(request);
+        request.metadata_mut().insert("authorization", bearer.parse().expect("a value"));
+        SessionServiceClient::new(server.channel().await).watch_session(request).await
+    };
+    let mut watches = Vec::new();
+    for _ in 0..20 {
+        watches.push(watch(&token).await.expect("a watch"));
+    }
+    let refused = watch(&token).await.expect_err("one too many");
+    assert_eq!(refused.code(), Code::ResourceExhausted);
+    assert!(refused.message().starts_with("TOO_MANY_WATCHES: "), "{}", refused.message());
+    // An operator may have more, and one that ends makes room.
+    for _ in 0..30 {
+        watches.push(watch(&key).await.expect("a watch"));
+    }
+    watches.remove(0);
+    let again = async {
+        while watch(&token).await.is_err() {
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::time::timeout(super::running::PATIENCE, again).await.expect("room again");
+}
+
+/// An operator's key, a session, and the token of its South seat, as metadata.
+async fn seated(server: &Running) -> (String, String, String) {
+    let key = server.key("ops");
+    let seats = vec![proto::SeatSetup { seat: Seat::South.into(), issue_token: true, ..Default::default() }];
+    let request = proto::CreateSessionRequest { game: "gore".to_owned(), seats, ..Default::default() };
+    let made = server.raw.call("/mancala.v1.SessionService/CreateSession", &[("authorization", &key)], &request).await;
+    let made = proto::CreateSessionResponse::decode(made.messages[0].clone()).expect("an answer");
+    (key, made.session.expect("a session").session_id, format!("Bearer {}", made.secrets[0].token))
 }

@@ -56,7 +56,7 @@ async fn changes_do_not_pile_up_behind_a_store_that_hangs() {
     };
     let path = "/mancala.v1.SessionService/ApplyMove";
     for n in 0..4 {
-        let refused = server.raw.call(path, &[("grpc-timeout", "20m")], &play(n)).await.refused();
+        let refused = server.raw.call(path, &[("grpc-timeout", "300m")], &play(n)).await.refused();
         assert_eq!(refused.reason, "DEADLINE_EXCEEDED");
     }
     let refused = server.raw.call(path, &[], &play(4)).await.refused();

@@ -14,6 +14,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::net::TcpListener;
 use tokio::sync::watch;
+use tonic::transport::{Channel, Endpoint};
 
 /// Far longer than anything here takes, unless it hangs.
 pub const PATIENCE: Duration = Duration::from_secs(20);
@@ -89,6 +90,12 @@ impl Running {
     pub fn key(&self, operator: &str) -> String {
         let (name, secret) = self.keys.iter().find(|(name, _)| *name == operator).expect("an operator");
         format!("Bearer {}", secret.operator_key(name))
+    }
+
+    /// A connection for generated clients.
+    pub async fn channel(&self) -> Channel {
+        let endpoint = Endpoint::from_shared(format!("http://{}", self.address)).expect("an address");
+        endpoint.connect().await.expect("a connection")
     }
 
     /// A session of Ayoayo, which anybody makes in open mode.

@@ -113,3 +113,17 @@ async fn watches_end_when_the_server_stops_one_after_the_other() {
         assert_eq!(message.version, 1);
     }
 }
+
+#[tokio::test]
+async fn a_stream_lasts_no_longer_than_its_caller_said() {
+    let app = App::start().await;
+    let id = app.create("gore").await;
+    let mut request = tonic::Request::new(after(&id, None));
+    request.metadata_mut().insert("grpc-timeout", "300m".parse().expect("a value"));
+    let begun = Instant::now();
+    let mut watch = crate::app::body(app.sessions().watch_session(request).await);
+    next(&mut watch).await;
+    let ended = refusal(try_next(&mut watch).await.map(Response::new));
+    assert_eq!((ended.code, ended.reason.as_str()), (Code::DeadlineExceeded, "DEADLINE_EXCEEDED"));
+    assert!(begun.elapsed() >= Duration::from_millis(250), "{:?}", begun.elapsed());
+}

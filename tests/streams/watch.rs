@@ -186,7 +186,7 @@ async fn a_watch_of_nothing_is_refused_and_that_of_a_deleted_session_ends() {
 
 #[tokio::test]
 async fn a_session_has_so_many_watches_and_no_more() {
-    let app = App::with_streams(|streams| streams.watches_a_session = 2).await;
+    let app = App::with_streams(|streams| streams.watches_per_session = 2).await;
     let id = app.create("gore").await;
     let mut first = watch(&app, after(&id, None)).await;
     let second = watch(&app, after(&id, None)).await;

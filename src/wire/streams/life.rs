@@ -18,7 +18,9 @@ pub struct StreamSettings {
     /// When the server stops, streams end spread over this time.
     pub stop_within: Duration,
     /// Watches that one session may have.
-    pub watches_a_session: usize,
+    pub watches_per_session: usize,
+    /// Watches of single sessions that the bearer of a seat's token may have, and each address of those without one.
+    pub watches_per_caller: usize,
     /// Becomes true when the server stops.
     pub stopping: watch::Receiver<bool>,
 }
@@ -31,7 +33,8 @@ impl StreamSettings {
             heartbeat: Duration::from_secs(15),
             longest: Duration::from_secs(3600),
             stop_within: Duration::from_secs(2),
-            watches_a_session: 10_000,
+            watches_per_session: 10_000,
+            watches_per_caller: 20,
             stopping,
         }
     }
@@ -46,6 +49,35 @@ pub enum Wake {
     Beat,
 }
 
+/// Why a stream ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum End {
+    /// It is as old as streams may be.
+    Aged,
+    /// The server stops.
+    Stopping,
+    /// Its caller waits no longer than this.
+    Deadline(Duration),
+}
+
+impl End {
+    /// The status that a stream ends with, and what to resume after.
+    pub fn status(self, resume_after: impl ToString) -> Status {
+        let resume_after = || vec![("resume_after", resume_after.to_string())];
+        let of = |why: Reason| Refused::new(why, why.description(), resume_after());
+        match self {
+            End::Aged => of(Reason::StreamAged),
+            End::Stopping => of(Reason::StreamStopping),
+            End::Deadline(limit) => {
+                let limit = limit.as_millis().to_string();
+                let text = format!("the stream has lasted {limit} ms, its caller's own limit");
+                Refused::new(Reason::DeadlineExceeded, text, vec![("limit_ms", limit)])
+            }
+        }
+        .into_status()
+    }
+}
+
 /// The life of one stream.
 pub struct Life {
     heartbeat: Duration,
@@ -53,20 +85,25 @@ pub struct Life {
     stopping: watch::Receiver<bool>,
     /// When it ends, and why.
     end: Instant,
-    why: Reason,
+    why: End,
     beat: Instant,
 }
 
 impl Life {
-    /// Begins now.
-    pub fn new(settings: &StreamSettings) -> Life {
+    /// Begins now, and ends by the time that its caller gives it.
+    pub fn new(settings: &StreamSettings, given: Option<Instant>) -> Life {
         let now = Instant::now();
+        let longest = now + settings.longest;
+        let (end, why) = match given {
+            Some(given) if given < longest => (given, End::Deadline(given.saturating_duration_since(now))),
+            _ => (longest, End::Aged),
+        };
         Life {
             heartbeat: settings.heartbeat,
             stop_within: settings.stop_within,
             stopping: settings.stopping.clone(),
-            end: now + settings.longest,
-            why: Reason::StreamAged,
+            end,
+            why,
             beat: now + settings.heartbeat,
         }
     }
@@ -75,9 +112,9 @@ impl Life {
     ///
     /// # Errors
     /// Why it ends.
-    pub fn check(&mut self) -> Result<(), Reason> {
+    pub fn check(&mut self) -> Result<(), End> {
         let now = Instant::now();
-        if self.why != Reason::StreamStopping && *self.stopping.borrow() {
+        if self.why != End::Stopping && *self.stopping.borrow() {
             self.stop(now);
         }
         if now >= self.end { Err(self.why) } else { Ok(()) }
@@ -92,10 +129,10 @@ impl Life {
     ///
     /// # Errors
     /// Why it ends.
-    pub async fn wait(&mut self, news: impl Future<Output = ()>) -> Result<Wake, Reason> {
+    pub async fn wait(&mut self, news: impl Future<Output = ()>) -> Result<Wake, End> {
         tokio::pin!(news);
         loop {
-            let runs = self.why != Reason::StreamStopping;
+            let runs = self.why != End::Stopping;
             let stop = async {
                 // Without a sender nobody stops it.
                 if self.stopping.wait_for(|stopping| *stopping).await.is_err() {
@@ -113,14 +150,9 @@ impl Life {
     }
 
     fn stop(&mut self, now: Instant) {
-        self.why = Reason::StreamStopping;
+        self.why = End::Stopping;
         self.end = self.end.min(now + self.stop_within.mul_f64(spread()));
     }
-}
-
-/// The status that a stream ends with, and what to resume after.
-pub fn ended(why: Reason, resume_after: impl ToString) -> Status {
-    Refused::new(why, why.description(), vec![("resume_after", resume_after.to_string())]).into_status()
 }
 
 /// Numbers from 0 to 1, evenly spread however many are asked for: multiples of the golden ratio.

@@ -1,11 +1,14 @@
 //! Streams: watching one session, watching many, and playing.
 
 mod life;
+mod owner;
 mod play;
 mod session;
 mod sessions;
 
 pub use life::StreamSettings;
+pub use owner::Origin;
+pub(super) use owner::{Holders, Owner};
 pub(super) use play::play;
 pub(super) use session::Watcher;
 pub(super) use sessions::Follower;

@@ -1,9 +1,9 @@
 //! Play: commands in, replies and news out.
 
-use super::life::{Life, ended};
-use super::{Messages, Watcher, messages};
+use super::life::Life;
+use super::{Messages, Owner, Watcher, messages};
 use crate::wire::SessionHandlers;
-use crate::wire::access::{Caller, may_call};
+use crate::wire::access::may_call;
 use crate::wire::complete::refused;
 use crate::wire::fields::Fields;
 use crate::wire::proto::play_request::Command;
@@ -17,6 +17,7 @@ use futures_util::stream::{AbortHandle, BoxStream, SelectAll, abortable};
 use std::collections::{HashMap, VecDeque};
 use tokio::sync::mpsc;
 use tokio::task::{JoinError, JoinSet};
+use tokio::time::Instant;
 use tokio_stream::wrappers::ReceiverStream;
 use tonic::{Request, Response, Status, Streaming};
 use tonic_types::StatusExt;
@@ -27,12 +28,18 @@ const WAITING: usize = 256;
 const OUTGOING: usize = 64;
 /// Watches on one stream, at most.
 const WATCHES: usize = 1_000;
+const WATCH_SESSION: &str = "/mancala.v1.SessionService/WatchSession";
 
 /// Answers the commands of a stream. It ends when the caller has ended its side and has all its replies and no watches.
-pub fn play(handlers: SessionHandlers, caller: Caller, incoming: Streaming<PlayRequest>) -> Messages<PlayResponse> {
+pub fn play(
+    handlers: SessionHandlers,
+    owner: Owner,
+    until: Option<Instant>,
+    incoming: Streaming<PlayRequest>,
+) -> Messages<PlayResponse> {
     let (outgoing, replies) = mpsc::channel(OUTGOING);
-    let life = Life::new(&handlers.streams);
-    let player = Player { handlers, caller, outgoing, waiting: 0, sessions: HashMap::new(), running: JoinSet::new() };
+    let life = Life::new(&handlers.streams, until);
+    let player = Player { handlers, owner, outgoing, waiting: 0, sessions: HashMap::new(), running: JoinSet::new() };
     // A task of its own: commands are carried out whether or not somebody takes replies at that moment.
     tokio::spawn(player.run(incoming, life));
     Box::pin(ReceiverStream::new(replies))
@@ -43,7 +50,7 @@ type Done = (String, PlayResponse);
 
 struct Player {
     handlers: SessionHandlers,
-    caller: Caller,
+    owner: Owner,
     outgoing: mpsc::Sender<Result<PlayResponse, Status>>,
     waiting: usize,
     /// Sessions on which a command runs, with those that wait for it.
@@ -88,10 +95,10 @@ impl Player {
                     self.send(news).await?;
                 }
                 () = self.outgoing.closed() => return Err(Cut::Gone),
-                why = life.wait(std::future::pending()) => {
-                    if let Err(why) = why {
+                woken = life.wait(std::future::pending()) => {
+                    if let Err(end) = woken {
                         self.finish().await?;
-                        return Err(Cut::With(ended(why, "")));
+                        return Err(Cut::With(end.status("")));
                     }
                     life.beat();
                 }
@@ -131,7 +138,7 @@ impl Player {
         }
         match fields.done(command) {
             Err(status) => self.send(failed(id, &status)).await,
-            Ok(Command::WatchSession(request)) => match watches.begin(&self.handlers, &self.caller, id.clone(), request).await {
+            Ok(Command::WatchSession(request)) => match watches.begin(&self.handlers, &self.owner, id.clone(), request).await {
                 Ok(()) => Ok(()),
                 Err(status) => self.send(failed(id, &status)).await,
             },
@@ -166,9 +173,9 @@ impl Player {
     }
 
     fn start(&mut self, session_id: String, id: String, command: Command) {
-        let (handlers, caller) = (self.handlers.clone(), self.caller.clone());
+        let (handlers, owner) = (self.handlers.clone(), self.owner.clone());
         self.running.spawn(async move {
-            let reply = match carry_out(&handlers, caller, command).await {
+            let reply = match carry_out(&handlers, &owner, command).await {
                 Ok(done) => reply(id, done),
                 Err(status) => failed(id, &status),
             };
@@ -202,11 +209,14 @@ fn failed(command_id: String, status: &Status) -> PlayResponse {
 }
 
 /// Carries a command out as the call of its name.
-async fn carry_out(handlers: &SessionHandlers, caller: Caller, command: Command) -> Result<Reply, Status> {
+async fn carry_out(handlers: &SessionHandlers, owner: &Owner, command: Command) -> Result<Reply, Status> {
+    let caller = owner.caller.clone();
     handlers.check_still_admitted(&caller).await?;
     macro_rules! call {
         ($method:literal, $call:ident, $request:expr, $reply:ident) => {{
-            may_call(&caller, concat!("/mancala.v1.SessionService/", $method))?;
+            let path = concat!("/mancala.v1.SessionService/", $method);
+            owner.count(path)?;
+            may_call(&caller, path)?;
             let mut request = Request::new($request);
             request.extensions_mut().insert(caller);
             SessionService::$call(handlers, request).await.map(Response::into_inner).map(Reply::$reply)
@@ -264,7 +274,7 @@ impl Watches {
     async fn begin(
         &mut self,
         handlers: &SessionHandlers,
-        caller: &Caller,
+        owner: &Owner,
         id: String,
         request: proto::WatchSessionRequest,
     ) -> Result<(), Status> {
@@ -277,7 +287,9 @@ impl Watches {
             let text = format!("the stream has {WATCHES} watches already; end one, or open another stream");
             return Err(Refused::new(Reason::TooManyWatches, text, vec![("most", WATCHES.to_string())]).into_status());
         }
-        let watcher = Watcher::begin(handlers, caller.clone(), request).await?;
+        owner.count(WATCH_SESSION)?;
+        // It lives no longer than the stream that it is on.
+        let watcher = Watcher::begin(handlers, owner, None, request).await?;
         let own = id.clone();
         let news = messages(watcher).map(move |news| match news {
             Ok(news) => reply(own.clone(), Reply::WatchSession(news)),

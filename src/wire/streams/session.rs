@@ -1,7 +1,8 @@
 //! WatchSession.
 
 use super::Source;
-use super::life::{Life, Wake, ended};
+use super::life::{Life, Wake};
+use super::owner::{Held, Owner};
 use crate::service::{EventRecord, News, ServiceError, Watch};
 use crate::session::Credential;
 use crate::wire::SessionHandlers;
@@ -13,6 +14,7 @@ use crate::wire::reason::Reason;
 use crate::wire::refuse::Refused;
 use crate::wire::session_service::note;
 use prost::Message;
+use tokio::time::Instant;
 use tonic::Status;
 
 /// A message is complete when its events have grown to this many bytes: steps of long relays are large.
@@ -22,6 +24,7 @@ const MESSAGE_BYTES: usize = 256 << 10;
 pub struct Watcher {
     handlers: SessionHandlers,
     caller: Caller,
+    _held: Held,
     session_id: String,
     include_steps: bool,
     watch: Watch,
@@ -42,9 +45,11 @@ impl Watcher {
     /// When the request is malformed, or the caller may not see the session as it asks to.
     pub async fn begin(
         handlers: &SessionHandlers,
-        caller: Caller,
+        owner: &Owner,
+        until: Option<Instant>,
         request: proto::WatchSessionRequest,
     ) -> Result<Watcher, Status> {
+        let caller = owner.caller.clone();
         let proto::WatchSessionRequest { session_id, after_version, include_snapshot, include_steps } = request;
         let mut fields = Fields::new();
         let session_id = fields.session_id(session_id);
@@ -56,8 +61,10 @@ impl Watcher {
         }
         let session_id = fields.done(Some(session_id))?;
         note(&session_id);
+        let most = handlers.streams.watches_per_caller;
+        let held = handlers.holders.hold(owner, most).ok_or(ServiceError::TooManyWatches { most })?;
         // Before anything is read, so that no change falls between.
-        let watch = handlers.sessions.watch(&session_id, handlers.streams.watches_a_session)?;
+        let watch = handlers.sessions.watch(&session_id, handlers.streams.watches_per_session)?;
         let sight = handlers.watch_sight(&caller, &session_id).await?;
         let stored = handlers.sessions.version(&session_id).await?;
         let current = sight.map_or(stored, |seen| seen.min(stored));
@@ -72,8 +79,20 @@ impl Watcher {
         } else {
             None
         };
-        let (handlers, life) = (handlers.clone(), Life::new(&handlers.streams));
-        Ok(Watcher { handlers, caller, session_id, include_steps, watch, life, version, snapshot, greeted: false, at_end: false })
+        let (handlers, life) = (handlers.clone(), Life::new(&handlers.streams, until));
+        Ok(Watcher {
+            handlers,
+            caller,
+            _held: held,
+            session_id,
+            include_steps,
+            watch,
+            life,
+            version,
+            snapshot,
+            greeted: false,
+            at_end: false,
+        })
     }
 
     fn message(&mut self, events: Vec<proto::Event>, current_version: u32) -> proto::WatchSessionResponse {
@@ -122,7 +141,7 @@ impl Source for Watcher {
     type Message = proto::WatchSessionResponse;
 
     async fn look(&mut self) -> Result<Option<proto::WatchSessionResponse>, Status> {
-        self.life.check().map_err(|why| ended(why, self.version))?;
+        self.life.check().map_err(|end| end.status(self.version))?;
         if self.at_end && !self.watch.is_behind(self.version) {
             return Ok(None);
         }
@@ -143,7 +162,7 @@ impl Source for Watcher {
             Ok(Wake::News) => {}
             // A beat looks into the store too, so that nothing depends on being told.
             Ok(Wake::Beat) => self.greeted = false,
-            Err(why) => return Err(ended(why, self.version)),
+            Err(end) => return Err(end.status(self.version)),
         }
         Ok(())
     }

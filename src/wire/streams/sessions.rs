@@ -1,7 +1,7 @@
 //! WatchSessions.
 
 use super::Source;
-use super::life::{Life, Wake, ended};
+use super::life::{Life, Wake};
 use crate::service::{Cursor, Feed, FeedPage, Filter, SessionChange};
 use crate::session::check_labels;
 use crate::wire::SessionHandlers;
@@ -10,6 +10,7 @@ use crate::wire::fields::Fields;
 use crate::wire::filter;
 use crate::wire::proto;
 use std::time::Duration;
+use tokio::time::Instant;
 use tonic::Status;
 
 /// After a change, others are waited for so long: one read then serves them all.
@@ -35,7 +36,11 @@ impl Follower {
     ///
     /// # Errors
     /// When the request is malformed, or the cursor is not of this store.
-    pub async fn begin(handlers: &SessionHandlers, request: proto::WatchSessionsRequest) -> Result<Follower, Status> {
+    pub async fn begin(
+        handlers: &SessionHandlers,
+        until: Option<Instant>,
+        request: proto::WatchSessionsRequest,
+    ) -> Result<Follower, Status> {
         let proto::WatchSessionsRequest { game, labels, filter, cursor, from_start, include_sessions } = request;
         let mut fields = Fields::new();
         let filter = filter_in(&mut fields, &game, labels, &filter);
@@ -55,7 +60,7 @@ impl Follower {
         };
         // So that a cursor that can't be used is refused at once.
         feed.news(&cursor).await?;
-        let (handlers, life) = (handlers.clone(), Life::new(&handlers.streams));
+        let (handlers, life) = (handlers.clone(), Life::new(&handlers.streams, until));
         Ok(Follower { handlers, include_sessions, feed, life, cursor, caught_up: false, greeted: false })
     }
 
@@ -118,7 +123,7 @@ impl Source for Follower {
 
     async fn look(&mut self) -> Result<Option<proto::WatchSessionsResponse>, Status> {
         loop {
-            self.life.check().map_err(|why| ended(why, &self.cursor.0))?;
+            self.life.check().map_err(|end| end.status(&self.cursor.0))?;
             let FeedPage { changes, cursor, caught_up } = self.feed.news(&self.cursor).await?;
             self.cursor = cursor;
             self.caught_up = caught_up;
@@ -136,7 +141,7 @@ impl Source for Follower {
         match self.life.wait(self.feed.changed()).await {
             Ok(Wake::News) => tokio::time::sleep(GATHER).await,
             Ok(Wake::Beat) => self.greeted = false,
-            Err(why) => return Err(ended(why, &self.cursor.0)),
+            Err(end) => return Err(end.status(&self.cursor.0)),
         }
         Ok(())
     }
