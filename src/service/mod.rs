@@ -37,7 +37,7 @@ pub use records::{Import, record_of};
 pub use request::RequestId;
 pub use retention::{Retention, Swept};
 pub use secret::{Secret, Token, is_operator_name, read_join_code};
-pub use watch::{Feed, FeedPage, SessionChange, Watch};
+pub use watch::{Feed, FeedPage, News, SessionChange, Watch};
 
 use crate::session::Micros;
 use crate::store::Store;

@@ -1,7 +1,7 @@
 //! Watching: register, read from the store, wait until there is more, read again.
 
 use super::reads::{Shown, shown};
-use super::watched::Seat;
+use super::watched::{RECENT, Seat};
 use super::{EventRecord, Events, ServiceError, Sessions};
 use crate::store::{Change, Changed, Cursor, Filter};
 use std::sync::Arc;
@@ -9,10 +9,15 @@ use tokio::sync::watch;
 
 /// Events that are read at a time, at most.
 const PAGE: usize = 100;
-/// So many events of one session's news are kept for its other watchers.
-const KEPT: usize = 16;
-/// News with more steps than this are not kept.
-const KEPT_STEPS: usize = 2_000;
+
+/// What a watcher has not been told yet, or the beginning of it.
+#[derive(Debug, Clone)]
+pub struct News {
+    /// In order.
+    pub events: Vec<Arc<EventRecord>>,
+    /// The session's version, which may be further on.
+    pub version: u32,
+}
 
 /// One watcher of a session.
 pub struct Watch {
@@ -44,23 +49,30 @@ impl Watch {
     ///
     /// # Errors
     /// [`ServiceError::NotFound`], [`ServiceError::VersionAhead`], or the store's.
-    pub async fn news(&mut self, after: u32, want_steps: bool) -> Result<Arc<Events>, ServiceError> {
+    pub async fn news(&mut self, after: u32, want_steps: bool) -> Result<News, ServiceError> {
         let latest = *self.seat.latest.borrow_and_update();
-        let near_end = latest > after && latest - after <= KEPT as u32;
-        if !near_end || !self.seat.watched.is_shared() {
-            return Ok(Arc::new(self.read(after, want_steps).await?));
+        let near_end = latest > after && latest - after <= RECENT as u32;
+        if near_end && self.seat.watched.is_shared() {
+            // Locked while one reads, so that the others find what it has read.
+            let mut recent = self.seat.watched.recent[usize::from(want_steps)].lock().await;
+            if recent.version() < latest {
+                // Who is further behind than what is kept reads for itself.
+                let from = if recent.bears(after) { recent.version() } else { after };
+                recent.take_in(from, self.read(from, want_steps).await?.events);
+            }
+            if let Some(news) = recent.after(after) {
+                return Ok(news);
+            }
         }
-        // Locked while one reads, so that the others find what it has read.
-        let mut recent = self.seat.watched.recent[usize::from(want_steps)].lock().await;
-        if let Some(events) = recent.events.as_ref().filter(|_| recent.after == after) {
-            return Ok(events.clone());
+        if latest <= after {
+            // Most look because it is time to, and there is nothing.
+            let version = self.sessions.version(&self.session_id).await?;
+            if version == after {
+                return Ok(News { events: Vec::new(), version });
+            }
         }
-        let events = Arc::new(self.read(after, want_steps).await?);
-        let steps: usize = events.events.iter().map(|event| event.steps.len()).sum();
-        let keep = !events.events.is_empty() && events.events.len() <= KEPT && steps <= KEPT_STEPS;
-        recent.after = after;
-        recent.events = keep.then(|| events.clone());
-        Ok(events)
+        let Events { events, version } = self.read(after, want_steps).await?;
+        Ok(News { events: events.into_iter().map(Arc::new).collect(), version })
     }
 
     async fn read(&self, after: u32, want_steps: bool) -> Result<Events, ServiceError> {
@@ -69,6 +81,12 @@ impl Watch {
             leave_whole(&mut read.events);
         }
         Ok(read)
+    }
+
+    /// Whether there may be news after a version that [`Watch::news`] has not seen, as far as anybody has told.
+    #[must_use]
+    pub fn is_behind(&self, version: u32) -> bool {
+        *self.seat.latest.borrow() > version || self.seat.latest.has_changed().unwrap_or(true)
     }
 
     /// Completes when there may be news that [`Watch::news`] has not seen.

@@ -3,10 +3,16 @@
 //! All that goes from here to a watcher is that there is news. What the news is it reads from the store. So a watcher that
 //! is slow costs no memory and misses nothing, and whatever tells of changes may do so twice, too early or not at all.
 
-use super::Events;
-use std::collections::HashMap;
+use super::EventRecord;
+use super::watch::News;
+use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::watch;
+
+/// So many of a session's last events are kept for its other watchers...
+pub(super) const RECENT: usize = 16;
+/// ...unless they have more steps than this together.
+const RECENT_STEPS: usize = 2_000;
 
 /// The sessions that are watched, and the whole store.
 pub(super) struct WatchedSessions {
@@ -19,15 +25,47 @@ pub(super) struct WatchedSessions {
 pub(super) struct Watched {
     /// How far it has come, as far as anybody has told: 0 at first.
     latest: watch::Sender<u32>,
-    /// The news that were read last, without and with steps: what one watcher has read the others need not.
+    /// Its last events, without and with steps: what one watcher has read the others need not.
     pub(super) recent: [tokio::sync::Mutex<Recent>; 2],
 }
 
-/// The news after a version.
+/// A session's last events, without gaps, as far as they were read.
 #[derive(Default)]
 pub(super) struct Recent {
-    pub(super) after: u32,
-    pub(super) events: Option<Arc<Events>>,
+    events: VecDeque<Arc<EventRecord>>,
+}
+
+impl Recent {
+    /// The version of the last one; 0 without any.
+    pub(super) fn version(&self) -> u32 {
+        self.events.back().map_or(0, |last| last.version)
+    }
+
+    /// Whether it bears all events after a version that it has come to.
+    pub(super) fn bears(&self, after: u32) -> bool {
+        self.events.front().is_some_and(|first| first.version <= after + 1) && after <= self.version()
+    }
+
+    /// Takes in what follows on a version. What doesn't follow on that is forgotten.
+    pub(super) fn take_in(&mut self, after: u32, events: Vec<EventRecord>) {
+        if after != self.version() {
+            self.events.clear();
+        }
+        self.events.extend(events.into_iter().map(Arc::new));
+        let mut steps: usize = self.events.iter().map(|event| event.steps.len()).sum();
+        while self.events.len() > RECENT || steps > RECENT_STEPS {
+            steps -= self.events.pop_front().map_or(0, |first| first.steps.len());
+        }
+    }
+
+    /// The events after a version, if it bears them all and there are some.
+    pub(super) fn after(&self, version: u32) -> Option<News> {
+        if !self.bears(version) || version == self.version() {
+            return None;
+        }
+        let events = self.events.iter().filter(|event| event.version > version).cloned().collect();
+        Some(News { events, version: self.version() })
+    }
 }
 
 /// A place among a session's watchers. It is left by dropping it.

@@ -1,5 +1,8 @@
 //! The built program as a process of its own.
 
+// Each test binary uses a part of it.
+#![allow(dead_code)]
+
 use super::sandbox::run;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
@@ -29,8 +32,17 @@ impl Program {
         Program { child, address }
     }
 
+    /// Where it listens.
+    pub fn endpoint(&self) -> Endpoint {
+        Endpoint::from_shared(format!("http://{}", self.address)).expect("an address")
+    }
+
     pub async fn channel(&self) -> Channel {
-        Endpoint::from_shared(format!("http://{}", self.address)).expect("an address").connect().await.expect("a connection")
+        self.endpoint().connect().await.expect("a connection")
+    }
+
+    pub fn pid(&self) -> u32 {
+        self.child.id()
     }
 
     /// SIGTERM, and a clean end.

@@ -15,8 +15,10 @@ pub(super) use sessions::Follower;
 
 use futures_util::Stream;
 use futures_util::stream::try_unfold;
+use std::panic::resume_unwind;
 use std::pin::Pin;
 use tonic::Status;
+use tracing::Instrument;
 
 /// The messages of an answer.
 pub type Messages<T> = Pin<Box<dyn Stream<Item = Result<T, Status>> + Send>>;
@@ -26,14 +28,38 @@ pub(super) trait Source: Send + 'static {
     /// A message.
     type Message: Send + 'static;
 
-    /// Waits for the next message. An error is the last one.
-    fn next(&mut self) -> impl Future<Output = Result<Self::Message, Status>> + Send;
+    /// The message that is due now, if one is. An error is the last one.
+    fn look(&mut self) -> impl Future<Output = Result<Option<Self::Message>, Status>> + Send;
+
+    /// Waits until one may be due. An error is the last one.
+    fn wait(&mut self) -> impl Future<Output = Result<(), Status>> + Send;
 }
 
 /// The messages of a source.
 pub(super) fn messages<S: Source>(source: S) -> Messages<S::Message> {
-    Box::pin(try_unfold(source, |mut source| async move {
-        let message = source.next().await?;
-        Ok(Some((message, source)))
+    // Boxed, as it is moved to and fro and room for it would be kept at every place.
+    Box::pin(try_unfold(Box::new(source), |mut source| async move {
+        loop {
+            let (looked, found) = look(source).await;
+            source = looked;
+            if let Some(message) = found? {
+                return Ok(Some((message, source)));
+            }
+            source.wait().await?;
+        }
     }))
+}
+
+/// Looks in a task of its own. A stream is carried on only while its peer grants room, and whoever looks may hold what others wait
+/// for: a peer that grants none must not keep it from them. While it waits, a stream keeps no room for looking either.
+async fn look<S: Source>(mut source: Box<S>) -> (Box<S>, Result<Option<S::Message>, Status>) {
+    let looking = async move {
+        let found = source.look().await;
+        (source, found)
+    };
+    match tokio::spawn(looking.in_current_span()).await {
+        Ok(looked) => looked,
+        // Nobody cancels it, so that it has panicked.
+        Err(error) => resume_unwind(error.into_panic()),
+    }
 }

@@ -13,10 +13,10 @@ use crate::wire::proto::{self, PlayRequest, PlayResponse};
 use crate::wire::reason::{Reason, code_name};
 use crate::wire::refuse::Refused;
 use futures_util::StreamExt;
-use futures_util::future::BoxFuture;
-use futures_util::stream::{AbortHandle, BoxStream, FuturesUnordered, SelectAll, abortable};
+use futures_util::stream::{AbortHandle, BoxStream, SelectAll, abortable};
 use std::collections::{HashMap, VecDeque};
 use tokio::sync::mpsc;
+use tokio::task::{JoinError, JoinSet};
 use tokio::time::Instant;
 use tokio_stream::wrappers::ReceiverStream;
 use tonic::{Request, Response, Status, Streaming};
@@ -39,7 +39,7 @@ pub fn play(
 ) -> Messages<PlayResponse> {
     let (outgoing, replies) = mpsc::channel(OUTGOING);
     let life = Life::new(&handlers.streams, until);
-    let player = Player { handlers, owner, outgoing, waiting: 0, sessions: HashMap::new(), running: FuturesUnordered::new() };
+    let player = Player { handlers, owner, outgoing, waiting: 0, sessions: HashMap::new(), running: JoinSet::new() };
     // A task of its own: commands are carried out whether or not somebody takes replies at that moment.
     tokio::spawn(player.run(incoming, life));
     Box::pin(ReceiverStream::new(replies))
@@ -55,7 +55,8 @@ struct Player {
     waiting: usize,
     /// Sessions on which a command runs, with those that wait for it.
     sessions: HashMap<String, VecDeque<(String, Command)>>,
-    running: FuturesUnordered<BoxFuture<'static, Done>>,
+    /// Each in a task of its own: while replies are not taken nothing here is carried on, and a command may hold what others wait for.
+    running: JoinSet<Done>,
 }
 
 /// Why a stream ends before its end.
@@ -79,11 +80,7 @@ impl Player {
         let mut open = true;
         while open || self.waiting > 0 || !watches.running.is_empty() {
             tokio::select! {
-                Some((session_id, reply)) = self.running.next(), if !self.running.is_empty() => {
-                    self.waiting -= 1;
-                    self.run_next(session_id);
-                    self.send(reply).await?;
-                }
+                Some(done) = self.running.join_next() => self.answer(done).await?,
                 request = incoming.message(), if open && self.waiting < WAITING => match request {
                     Ok(Some(request)) => self.take(request, &mut watches).await?,
                     Ok(None) => open = false,
@@ -112,12 +109,19 @@ impl Player {
 
     /// Waits for the commands that are carried out.
     async fn finish(&mut self) -> Result<(), Cut> {
-        while let Some((session_id, reply)) = self.running.next().await {
-            self.waiting -= 1;
-            self.run_next(session_id);
-            self.send(reply).await?;
+        while let Some(done) = self.running.join_next().await {
+            self.answer(done).await?;
         }
         Ok(())
+    }
+
+    /// Sends the reply to a command, and starts the one that waited for it.
+    async fn answer(&mut self, done: Result<Done, JoinError>) -> Result<(), Cut> {
+        // Nobody cancels it, so that it has panicked.
+        let (session_id, reply) = done.map_err(|_panic| Cut::With(Refused::plain(Reason::Internal).into_status()))?;
+        self.waiting -= 1;
+        self.run_next(session_id);
+        self.send(reply).await
     }
 
     async fn send(&mut self, reply: PlayResponse) -> Result<(), Cut> {
@@ -170,13 +174,13 @@ impl Player {
 
     fn start(&mut self, session_id: String, id: String, command: Command) {
         let (handlers, owner) = (self.handlers.clone(), self.owner.clone());
-        self.running.push(Box::pin(async move {
+        self.running.spawn(async move {
             let reply = match carry_out(&handlers, &owner, command).await {
                 Ok(done) => reply(id, done),
                 Err(status) => failed(id, &status),
             };
             (session_id, reply)
-        }));
+        });
     }
 }
 

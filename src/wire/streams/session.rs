@@ -3,7 +3,7 @@
 use super::Source;
 use super::life::{Life, Wake};
 use super::owner::{Held, Owner};
-use crate::service::{EventRecord, Events, ServiceError, Watch};
+use crate::service::{EventRecord, News, ServiceError, Watch};
 use crate::session::Credential;
 use crate::wire::SessionHandlers;
 use crate::wire::access::Caller;
@@ -31,9 +31,11 @@ pub struct Watcher {
     life: Life,
     /// The watcher has everything up to here.
     version: u32,
-    snapshot: Option<proto::Session>,
+    snapshot: Option<Box<proto::Session>>,
     /// The first message was sent.
     greeted: bool,
+    /// When it looked last, and nothing has woken it since, there was no more than the watcher has.
+    at_end: bool,
 }
 
 impl Watcher {
@@ -72,51 +74,47 @@ impl Watcher {
             None if include_snapshot => current,
             None => 0,
         };
-        let snapshot =
-            if include_snapshot { Some(handlers.sessions.look_at(&session_id, version, session_out).await?) } else { None };
+        let snapshot = if include_snapshot {
+            Some(handlers.sessions.look_at(&session_id, version, |seen| Box::new(session_out(seen))).await?)
+        } else {
+            None
+        };
         let (handlers, life) = (handlers.clone(), Life::new(&handlers.streams, until));
-        Ok(Watcher { handlers, caller, _held: held, session_id, include_steps, watch, life, version, snapshot, greeted: false })
-    }
-
-    async fn wait_for_message(&mut self) -> Result<proto::WatchSessionResponse, Status> {
-        loop {
-            // What may be seen is asked first: what is stored later than that may be more.
-            let sight = self.handlers.watch_sight(&self.caller, &self.session_id).await?;
-            let news = self.watch.news(self.version, self.include_steps).await?;
-            let current = sight.map_or(news.version, |seen| seen.min(news.version)).max(self.version);
-            let events = self.events(&news, current).await?;
-            if !events.is_empty() || self.snapshot.is_some() || !self.greeted {
-                return Ok(self.message(events, current));
-            }
-            match self.life.wait(self.watch.changed()).await {
-                Ok(Wake::News) => {}
-                Ok(Wake::Beat) => {
-                    // A beat looks into the store too, so that nothing depends on being told.
-                    self.greeted = false;
-                }
-                Err(end) => return Err(end.status(self.version)),
-            }
-        }
+        Ok(Watcher {
+            handlers,
+            caller,
+            _held: held,
+            session_id,
+            include_steps,
+            watch,
+            life,
+            version,
+            snapshot,
+            greeted: false,
+            at_end: false,
+        })
     }
 
     fn message(&mut self, events: Vec<proto::Event>, current_version: u32) -> proto::WatchSessionResponse {
         self.greeted = true;
+        self.life.beat();
         self.version = events.last().map_or(self.version, |event| event.version);
         let server_time = Some(timestamp(self.handlers.sessions.now()));
-        proto::WatchSessionResponse { session: self.snapshot.take(), events, version: self.version, current_version, server_time }
+        let session = self.snapshot.take().map(|session| *session);
+        proto::WatchSessionResponse { session, events, version: self.version, current_version, server_time }
     }
 
     /// The events up to a version, as many whole changes as make a message.
-    async fn events(&self, news: &Events, current: u32) -> Result<Vec<proto::Event>, Status> {
+    async fn events(&self, news: &News, current: u32) -> Result<Vec<proto::Event>, Status> {
         let mut events = Vec::new();
         let mut bytes = 0;
-        for change in news.events.chunk_by(EventRecord::is_of_one_change) {
+        for change in news.events.chunk_by(|one, next| one.is_of_one_change(next)) {
             if change.last().is_some_and(|last| last.version > current) {
                 break;
             }
             let start = events.len();
             for record in change {
-                let event = self.event(record.clone()).await?;
+                let event = self.event(EventRecord::clone(record)).await?;
                 bytes += event.encoded_len();
                 events.push(event);
             }
@@ -142,11 +140,31 @@ impl Watcher {
 impl Source for Watcher {
     type Message = proto::WatchSessionResponse;
 
-    async fn next(&mut self) -> Result<proto::WatchSessionResponse, Status> {
+    async fn look(&mut self) -> Result<Option<proto::WatchSessionResponse>, Status> {
         self.life.check().map_err(|end| end.status(self.version))?;
-        let message = self.wait_for_message().await?;
-        self.life.beat();
+        if self.at_end && !self.watch.is_behind(self.version) {
+            return Ok(None);
+        }
+        // What may be seen is asked first: what is stored later than that may be more.
+        let sight = self.handlers.watch_sight(&self.caller, &self.session_id).await?;
+        let news = self.watch.news(self.version, self.include_steps).await?;
+        let current = sight.map_or(news.version, |seen| seen.min(news.version)).max(self.version);
+        let events = self.events(&news, current).await?;
+        let due = !events.is_empty() || self.snapshot.is_some() || !self.greeted;
+        let message = due.then(|| self.message(events, current));
+        self.at_end = self.version == current;
         Ok(message)
+    }
+
+    async fn wait(&mut self) -> Result<(), Status> {
+        self.at_end = false;
+        match self.life.wait(self.watch.changed()).await {
+            Ok(Wake::News) => {}
+            // A beat looks into the store too, so that nothing depends on being told.
+            Ok(Wake::Beat) => self.greeted = false,
+            Err(end) => return Err(end.status(self.version)),
+        }
+        Ok(())
     }
 }
 

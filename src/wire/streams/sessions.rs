@@ -64,33 +64,13 @@ impl Follower {
         Ok(Follower { handlers, include_sessions, feed, life, cursor, caught_up: false, greeted: false })
     }
 
-    async fn wait_for_message(&mut self) -> Result<proto::WatchSessionsResponse, Status> {
-        loop {
-            let FeedPage { changes, cursor, caught_up } = self.feed.news(&self.cursor).await?;
-            self.cursor = cursor;
-            self.caught_up = caught_up;
-            if !changes.is_empty() || !self.greeted {
-                return self.message(changes).await;
-            }
-            if !caught_up {
-                // Nothing of it was wanted; what else there is must not wait, but others are to have their turn.
-                self.life.check().map_err(|end| end.status(&self.cursor.0))?;
-                continue;
-            }
-            match self.life.wait(self.feed.changed()).await {
-                Ok(Wake::News) => tokio::time::sleep(GATHER).await,
-                Ok(Wake::Beat) => self.greeted = false,
-                Err(end) => return Err(end.status(&self.cursor.0)),
-            }
-        }
-    }
-
     async fn message(&mut self, changes: Vec<SessionChange>) -> Result<proto::WatchSessionsResponse, Status> {
         let mut out = Vec::with_capacity(changes.len());
         for change in changes {
             out.push(self.change(change).await?);
         }
         self.greeted = true;
+        self.life.beat();
         let server_time = Some(timestamp(self.handlers.sessions.now()));
         Ok(proto::WatchSessionsResponse { changes: out, cursor: self.cursor.0.clone(), caught_up: self.caught_up, server_time })
     }
@@ -141,10 +121,28 @@ fn filter_in(fields: &mut Fields, game: &str, labels: std::collections::BTreeMap
 impl Source for Follower {
     type Message = proto::WatchSessionsResponse;
 
-    async fn next(&mut self) -> Result<proto::WatchSessionsResponse, Status> {
-        self.life.check().map_err(|end| end.status(&self.cursor.0))?;
-        let message = self.wait_for_message().await?;
-        self.life.beat();
-        Ok(message)
+    async fn look(&mut self) -> Result<Option<proto::WatchSessionsResponse>, Status> {
+        loop {
+            self.life.check().map_err(|end| end.status(&self.cursor.0))?;
+            let FeedPage { changes, cursor, caught_up } = self.feed.news(&self.cursor).await?;
+            self.cursor = cursor;
+            self.caught_up = caught_up;
+            if !changes.is_empty() || !self.greeted {
+                return self.message(changes).await.map(Some);
+            }
+            // What is not caught up may go on to something that is wanted.
+            if caught_up {
+                return Ok(None);
+            }
+        }
+    }
+
+    async fn wait(&mut self) -> Result<(), Status> {
+        match self.life.wait(self.feed.changed()).await {
+            Ok(Wake::News) => tokio::time::sleep(GATHER).await,
+            Ok(Wake::Beat) => self.greeted = false,
+            Err(end) => return Err(end.status(&self.cursor.0)),
+        }
+        Ok(())
     }
 }
