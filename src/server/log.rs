@@ -59,10 +59,10 @@ enum Fault {
 
 fn whose(code: Code) -> Fault {
     match code {
-        Code::Ok => Fault::Nobody,
+        // A caller that goes away is no failure: whoever watches leaves so.
+        Code::Ok | Code::Cancelled => Fault::Nobody,
         Code::Unknown | Code::DeadlineExceeded | Code::Internal | Code::Unavailable | Code::DataLoss => Fault::Server,
-        Code::Cancelled
-        | Code::InvalidArgument
+        Code::InvalidArgument
         | Code::NotFound
         | Code::AlreadyExists
         | Code::PermissionDenied
