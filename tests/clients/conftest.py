@@ -50,6 +50,8 @@ def server(tmp_path_factory):
 def operator(tmp_path_factory):
     """The address of a running server in token mode, and the key of its operator; it must stop cleanly in the end."""
     key, settings = new_operator("ops")
+    # Bots play as fast as they can.
+    settings["MANCALA_LIMITS__SEAT_RATE"] = "0"
     running = Server(tmp_path_factory.mktemp("token") / "games.db", settings)
     yield running.address, key
     running.stop()
