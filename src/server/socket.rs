@@ -19,7 +19,7 @@ use tokio_util::either::Either;
 
 /// So much is read of a peer that sends without pause before others have their turn, in bytes. What it says is worked through as
 /// it is read, and thousands of frames fit into what the system holds ready.
-const TURN: usize = 4 * 1024;
+const TURN: usize = 32 * 1024;
 /// The same of a peer that may be flooding: some thirty frames.
 const SHORT_TURN: usize = 512;
 

@@ -56,7 +56,7 @@ impl Sessions {
         look: impl FnOnce(&Session) -> T + Send + 'static,
     ) -> Result<Applied<T>, ServiceError> {
         let sessions = self.clone();
-        self.under_way.carry_out(async move { sessions.apply_now(target, command, want_steps, look).await }).await?
+        self.under_way.carry_out(Box::pin(async move { sessions.apply_now(target, command, want_steps, look).await })).await?
     }
 
     async fn apply_now<T>(
@@ -231,7 +231,7 @@ impl Sessions {
     /// [`ServiceError::NotFound`], [`ServiceError::RequestIdReused`], [`ServiceError::StaleVersion`], or the store's.
     pub async fn delete(&self, delete: Delete) -> Result<(), ServiceError> {
         let sessions = self.clone();
-        self.under_way.carry_out(async move { sessions.delete_now(delete).await }).await?
+        self.under_way.carry_out(Box::pin(async move { sessions.delete_now(delete).await })).await?
     }
 
     async fn delete_now(

@@ -110,7 +110,7 @@ impl Sessions {
             let _reserved = reserved;
             store.create(create).await
         };
-        match self.under_way.carry_out(make).await?? {
+        match self.under_way.carry_out(Box::pin(make)).await?? {
             Created::Done => {
                 self.watched.came_to(session.id(), session.version());
                 self.counts.created.add(1);

@@ -40,7 +40,7 @@ impl Sessions {
             let _reserved = reserved;
             store.create_all(batch).await
         };
-        match self.under_way.carry_out(make).await?? {
+        match self.under_way.carry_out(Box::pin(make)).await?? {
             CreatedAll::Done => {
                 for session in &sessions {
                     self.watched.came_to(session.id(), session.version());

@@ -152,7 +152,7 @@ impl Sessions {
             }
             Ok(())
         };
-        self.under_way.carry_out(settle).await?
+        self.under_way.carry_out(Box::pin(settle)).await?
     }
 
     /// The session of a slot, read from the store if it must be.

@@ -6,6 +6,7 @@
 
 use super::ServiceError;
 use super::error::join;
+use std::pin::Pin;
 use std::sync::Arc;
 use tokio::sync::Semaphore;
 use tracing::instrument::Instrument;
@@ -24,13 +25,14 @@ impl UnderWay {
         UnderWay { places, size }
     }
 
-    /// Carries a change out to its end, whether or not anybody waits for it.
+    /// Carries a change out to its end, whether or not anybody waits for it. It is boxed by whoever makes it: what it needs while it runs
+    /// is some kilobytes, which would be copied at every step from there to its task.
     ///
     /// # Errors
     /// [`ServiceError::Overloaded`], or [`ServiceError::Stopping`].
     pub(super) async fn carry_out<T: Send + 'static>(
         &self,
-        change: impl Future<Output = T> + Send + 'static,
+        change: Pin<Box<dyn Future<Output = T> + Send>>,
     ) -> Result<T, ServiceError> {
         let overloaded = |_| ServiceError::Overloaded { limit: self.size };
         let place = self.places.clone().map(|places| places.try_acquire_owned().map_err(overloaded)).transpose()?;
