@@ -288,6 +288,10 @@ impl Store for MemoryStore {
         self.with(|kept| session_ids.iter().map(|id| kept.sessions.get(id).map(|(head, _)| head.clone())).collect())
     }
 
+    async fn versions(&self, session_ids: Vec<String>) -> Result<Vec<Option<u32>>, StoreError> {
+        self.with(|kept| session_ids.iter().map(|id| kept.sessions.get(id).map(|(head, _)| head.version)).collect())
+    }
+
     async fn list(&self, query: Query) -> Result<HeadPage, StoreError> {
         self.with(|kept| kept.list(&query))
     }

@@ -8,14 +8,17 @@
 
 mod feed;
 mod filter;
+mod hints;
+mod location;
 mod metrics;
 pub mod sqlite;
-
-pub use metrics::StoreMetrics;
 
 pub use crate::session::{EventHash, Micros, State};
 pub use feed::{Change, Changed, Changes, Cursor};
 pub use filter::{Filter, Span};
+pub use hints::{Heard, Hearing, Hint};
+pub use location::{Location, UnknownKind};
+pub use metrics::StoreMetrics;
 
 use async_trait::async_trait;
 use std::collections::BTreeMap;
@@ -374,6 +377,9 @@ pub trait Store: Send + Sync + 'static {
     /// The heads of these sessions, in this order, as they are at one moment.
     async fn heads(&self, session_ids: Vec<String>) -> Result<Vec<Option<Head>>, StoreError>;
 
+    /// The versions of these sessions, in this order; none of those that are not there.
+    async fn versions(&self, session_ids: Vec<String>) -> Result<Vec<Option<u32>>, StoreError>;
+
     /// A page of heads, newest first.
     async fn list(&self, query: Query) -> Result<HeadPage, StoreError>;
 
@@ -400,6 +406,20 @@ pub trait Store: Send + Sync + 'static {
     /// been deleted: `limit` events or fewer, or one append that has more. `None` if the place is not of this store, or it has
     /// not come there yet.
     async fn changes(&self, after: Cursor, limit: usize) -> Result<Option<Changes>, StoreError>;
+
+    /// Whether other servers may write to the same store. Then what is in memory may be old.
+    fn is_shared(&self) -> bool {
+        false
+    }
+
+    /// Tells other servers of this store that a session has come to a version, or 0 if it has changed in another way. It may not
+    /// reach them, and nobody waits for it.
+    fn tell(&self, _session_id: &str, _version: u32) {}
+
+    /// Listens to what other servers of this store tell, if there can be any.
+    fn hear(&self) -> Option<Hearing> {
+        None
+    }
 
     /// Whether writes succeed, as it changes.
     fn health(&self) -> watch::Receiver<Health>;

@@ -115,6 +115,9 @@ impl Store for Failing {
     async fn heads(&self, session_ids: Vec<String>) -> Result<Vec<Option<Head>>, StoreError> {
         self.inner.heads(session_ids).await
     }
+    async fn versions(&self, session_ids: Vec<String>) -> Result<Vec<Option<u32>>, StoreError> {
+        self.inner.versions(session_ids).await
+    }
     async fn list(&self, query: Query) -> Result<HeadPage, StoreError> {
         self.inner.list(query).await
     }

@@ -145,6 +145,10 @@ impl Store for SqliteStore {
         self.readers.read(move |connection| reads::heads(connection, &session_ids)).await
     }
 
+    async fn versions(&self, session_ids: Vec<String>) -> Result<Vec<Option<u32>>, StoreError> {
+        self.readers.read(move |connection| reads::versions(connection, &session_ids)).await
+    }
+
     async fn list(&self, query: Query) -> Result<HeadPage, StoreError> {
         self.readers.read(move |connection| lists::list(connection, &query)).await
     }

@@ -19,6 +19,13 @@ pub(super) fn heads(connection: &Connection, session_ids: &[String]) -> Result<V
     session_ids.iter().map(|session_id| head(&transaction, session_id)).collect()
 }
 
+pub(super) fn versions(connection: &Connection, session_ids: &[String]) -> Result<Vec<Option<u32>>, Failure> {
+    let transaction = connection.unchecked_transaction()?;
+    let mut select = transaction.prepare_cached("SELECT version FROM sessions WHERE session_id = ?1")?;
+    let versions = session_ids.iter().map(|session_id| select.query_row([session_id], |row| row.get(0)).optional());
+    Ok(versions.collect::<rusqlite::Result<_>>()?)
+}
+
 pub(super) fn creation(connection: &Connection, request_id: &str) -> Result<Option<Creation>, Failure> {
     let found = connection
         .prepare_cached(

@@ -63,6 +63,8 @@ pub async fn heads_come_in_the_order_asked_for(store: Subject) {
     }
     let asked = ["b", "none", "a", "b"].map(str::to_owned).to_vec();
     let expected = vec![Some(create("b").head), None, Some(create("a").head), Some(create("b").head)];
-    assert_eq!(store.heads(asked).await, Ok(expected));
+    assert_eq!(store.heads(asked.clone()).await, Ok(expected));
     assert_eq!(store.heads(vec![]).await, Ok(vec![]));
+    assert_eq!(store.versions(asked).await, Ok(vec![Some(1), None, Some(1), Some(1)]));
+    assert_eq!(store.versions(vec![]).await, Ok(vec![]));
 }
