@@ -1,0 +1,53 @@
+//! Connections between replicas and their database are cut around the moment of a commit, in every way that there is.
+
+use crate::fleet::{Fleet, blocking};
+use crate::postgres::Cluster;
+use crate::proxy::{Cut, Plan};
+use crate::replica::Settings;
+use crate::scene::{Load, Scene};
+use crate::{first_seed, time_is_up, times};
+use mancala::game::Dice;
+use std::time::{Duration, Instant};
+
+/// All that a database and a network may do to a write.
+const CUTS: [Cut; 7] = [Cut::Before, Cut::Torn, Cut::After, Cut::InAnswer, Cut::HalfOpen, Cut::Zombie, Cut::Double];
+
+/// A write is given up after four attempts' time, so that storms outlast it.
+pub const IMPATIENT: Settings<'static> = &[("MANCALA_STORE__WRITE_TIMEOUT", "800ms")];
+
+/// Storms of a second, in which every write is cut and outcomes stay unknown, and calm times of two, in which one in four is. A
+/// second replica's come a second later.
+fn storms(place: u32) -> Plan {
+    let begun = Instant::now();
+    Box::new(move |dice| {
+        let storm = (begun.elapsed().as_millis() / 1_000) as u32 % 3 == place;
+        (storm || dice.below(4) == 0).then(|| CUTS[dice.below(CUTS.len() as u64) as usize])
+    })
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_write_that_is_cut_is_applied_once_or_not_and_the_client_learns_which() {
+    let (seed, begun) = (first_seed(), Instant::now());
+    let cluster = blocking(Cluster::shared);
+    let database = blocking(|| cluster.database());
+    let fleet = Fleet::with_proxies(cluster.port(), &database, 2, IMPATIENT, seed).await;
+    let load = Load { clients: 16, sessions: 24, pause: Duration::from_millis(10), ..Load::new("cuts", seed) };
+    let scene = Scene::begin(&fleet, load).await;
+    for (place, proxy) in (0..).zip(&fleet.proxies) {
+        proxy.plan(Some(storms(place)));
+    }
+    let made = |cut: Cut| fleet.proxies.iter().map(|proxy| proxy.cuts(cut)).sum::<u32>();
+    let wanted = times(500, 50_000);
+    while CUTS.into_iter().map(made).sum::<u32>() < wanted && !time_is_up(begun) {
+        assert!(begun.elapsed() < Duration::from_secs(120) + Duration::from_millis(wanted.into()) * 50, "too few writes");
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    for proxy in &fleet.proxies {
+        proxy.plan(None);
+    }
+    let made: Vec<_> = CUTS.into_iter().map(|cut| (cut, made(cut))).collect();
+    let ended = scene.end(&cluster.url(&database)).await;
+    let unknown = ended.found.unknown;
+    ended.assert_clean(&format!("cuts {made:?} in {:?}", begun.elapsed()));
+    assert!(unknown > 0 && made.iter().all(|(_, count)| *count > 0), "{unknown} unknown, {made:?}");
+}

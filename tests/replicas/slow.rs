@@ -1,0 +1,23 @@
+//! A network that is slow, and differently so from message to message.
+
+use crate::fleet::{Fleet, blocking};
+use crate::postgres::Cluster;
+use crate::scene::{Load, Scene};
+use crate::{first_seed, times};
+use std::time::Duration;
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_slow_network_makes_nothing_wrong() {
+    let seed = first_seed();
+    let cluster = blocking(Cluster::shared);
+    let database = blocking(|| cluster.database());
+    let fleet = Fleet::with_proxies(cluster.port(), &database, 2, &[], seed).await;
+    for proxy in &fleet.proxies {
+        proxy.delay(5_000..50_000);
+    }
+    let scene = Scene::begin(&fleet, Load::new("slow", seed)).await;
+    tokio::time::sleep(Duration::from_secs(times(4, 600).into())).await;
+    let failed = scene.stats(|stats| stats.failed.clone());
+    scene.end(&cluster.url(&database)).await.assert_clean("5 to 50 ms each way");
+    assert!(failed.is_empty(), "{failed:#?}");
+}
