@@ -1,0 +1,92 @@
+//! What is played at one replica is seen by those who watch at another, and how soon.
+
+use crate::call::{Call, What, rules_of};
+use crate::door::Door;
+use crate::fleet::{Fleet, blocking};
+use crate::postgres::Cluster;
+use crate::scene::percentile;
+use crate::{first_seed, long_form, times, within};
+use mancala::game::{Position, SetUp};
+use mancala::random::SeededDice;
+use std::time::{Duration, Instant};
+use tokio::sync::mpsc;
+use tokio::time::timeout;
+
+/// What is promised, with hints and without.
+const WITH_HINTS: Duration = Duration::from_millis(50);
+const WITHOUT_HINTS: Duration = Duration::from_millis(500);
+/// Where hints are lost and nobody notices.
+const HINTS_LOST: Duration = Duration::from_millis(1_500);
+
+/// Plays so many moves at the first replica; the times from their acknowledgements until the second one's watcher was told, in order.
+async fn delays(fleet: &Fleet, session: &str, moves: u32, seed: u64) -> Vec<Duration> {
+    let (plays, watches) = (fleet.door(0), fleet.door(1));
+    let call = |what, request: String| Call { session: session.to_owned(), request, expected_version: None, what };
+    let mut seen = plays.send(&call(What::Create, format!("{session} is made")), None).await.expect("a session");
+    let mut eye = watches.watch(session, 1).await.expect("a watch");
+    let (tells, mut told) = mpsc::unbounded_channel();
+    let watching = tokio::spawn(async move {
+        while let Ok(events) = eye.next().await {
+            events.iter().for_each(|(version, _)| tells.send((*version, Instant::now())).expect("it is awaited"));
+        }
+    });
+    let rules = rules_of(session);
+    let mut dice = SeededDice::for_game(seed, 1);
+    let mut delays = Vec::new();
+    for number in 0..moves {
+        let position = seen.position.clone().expect("a position").parse::<SetUp>().expect("a position");
+        let position: Position = position.position(&rules).expect("a position");
+        let mv = rules.sample(&position, &mut dice).expect("a round goes on").to_string();
+        plays.send(&call(What::Play { seat: None, mv }, format!("move {number}")), None).await.expect("a move");
+        let acknowledged = Instant::now();
+        seen = plays.send(&call(What::Get, String::new()), None).await.expect("a session");
+        let version = seen.version.expect("a version");
+        let at = loop {
+            let next = timeout(Duration::from_secs(20), told.recv()).await;
+            let (found, at) = next.expect("it is told in time").expect("the watch goes on");
+            if found == version {
+                break at;
+            }
+        };
+        delays.push(at.saturating_duration_since(acknowledged));
+    }
+    watching.abort();
+    delays.sort_unstable();
+    delays
+}
+
+/// Says what was measured, and fails if half, or in the long form 99 of 100, are not within a limit.
+fn assert_soon(what: &str, delays: &[Duration], limit: Duration) {
+    let [half, most, longest] = [50, 99, 100].map(|percent| percentile(delays, percent));
+    println!("{what}: {} moves were seen at the other replica after p50 {half:?}, p99 {most:?}, max {longest:?}", delays.len());
+    let judged = if long_form() { most } else { half };
+    assert!(judged < limit, "{what}: {judged:?}");
+    assert!(longest < within(limit * 4), "{what}: {longest:?}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn watchers_at_one_replica_see_what_is_played_at_another() {
+    let seed = first_seed();
+    let cluster = blocking(Cluster::shared);
+    let database = blocking(|| cluster.database());
+    let fleet = Fleet::with_proxies(cluster.port(), &database, 2, &[], seed).await;
+    let hinted = delays(&fleet, "hinted-1", times(100, 5_000), seed).await;
+    assert_soon("with hints", &hinted, WITH_HINTS);
+
+    // The second replica can't listen, and knows it.
+    let proxy = &fleet.proxies[1];
+    proxy.forbid_listening(true);
+    let unhinted = delays(&fleet, "unhinted-1", times(12, 500), seed).await;
+    assert_soon("without hints", &unhinted, WITHOUT_HINTS);
+
+    // It listens again, and hears nothing.
+    proxy.forbid_listening(false);
+    proxy.swallow_notifications(true);
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    let lost = delays(&fleet, "lost-1", times(6, 200), seed).await;
+    assert_soon("with all hints lost", &lost, HINTS_LOST);
+
+    proxy.swallow_notifications(false);
+    let again = delays(&fleet, "again-1", times(30, 1_000), seed).await;
+    assert_soon("with hints again", &again, WITH_HINTS);
+}
