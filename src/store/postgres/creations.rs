@@ -163,7 +163,8 @@ impl<'a> Rows<'a> {
         if let Some(request) = request {
             let rows = link.settle(sql::CREATIONS, &[&stored(&request.id), &i64::MAX], written).await?;
             let creations = creations_of(&rows)?;
-            if written.in_doubt && self.is_what_was_made(&creations, request) {
+            // The same request may have made them long before, too.
+            if written.in_doubt && self.is_what_was_made(&creations, request) && self.is_there(link, written).await? {
                 link.confirm(written).await?;
                 return Ok(CreatedAll::Done);
             }
