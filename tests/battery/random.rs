@@ -63,7 +63,8 @@ fn a_seed_means_the_same_schedule_every_time() {
         });
         let [one, other] = &traces;
         let differs = one.lines().zip(other.lines()).position(|(one, other)| one != other);
-        let around = |trace: &str, line: usize| trace.lines().skip(line.saturating_sub(30)).take(40).collect::<Vec<_>>().join("\n");
+        let around =
+            |trace: &str, line: usize| trace.lines().skip(line.saturating_sub(30)).take(40).collect::<Vec<_>>().join("\n");
         let shown = differs.map(|line| (around(one, line), around(other, line)));
         assert!(differs.is_none(), "MANCALA_TEST_SEED={seed}: two runs, two traces: {shown:#?}");
     }

@@ -11,7 +11,7 @@ use mancala::session::ProposalKind;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
-use tonic::Code;
+use tonic::{Code, Status};
 
 const ATTEMPTS: u32 = 4;
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
@@ -83,7 +83,7 @@ impl Client {
     pub async fn make_sessions(&mut self) {
         for session in self.common.sessions.clone() {
             let create = self.changing(&session, None, What::Create);
-            assert!(matches!(self.ask(&create).await, Outcome::Done(_)), "{session} is made");
+            while !matches!(self.ask(&create).await, Outcome::Done(_)) {}
         }
     }
 
@@ -197,9 +197,9 @@ impl Client {
         let place = self.place % common.fleet.len();
         self.place += 1;
         let mut sent = call.clone();
-        if common.habit == Habit::NewRequestId && attempt > 1 && !call.what.is_read() {
+        if common.habit == Habit::NewRequestId && attempt > 1 && !call.what.is_read() && call.what != What::Create {
             // The auditor takes no notice of what follows the mark.
-            sent.request = format!("{}~{attempt}", call.request);
+            sent.request = format!("{}_{attempt}", call.request);
         }
         let invoked = common.ledger.invoked(self.number, call);
         let begun = Instant::now();
@@ -209,7 +209,7 @@ impl Client {
             Ok(seen) => Answer { outcome: Outcome::Done(seen), may_repeat: false, why: String::new() },
             Err(status) => Answer {
                 outcome: outcome(&status),
-                may_repeat: status.code() == Code::Unavailable,
+                may_repeat: status.code() == Code::Unavailable || was_not_sent(&status),
                 why: format!("{:?} {}", status.code(), status.message()),
             },
         };
@@ -242,4 +242,17 @@ struct Answer {
     /// By the policy.
     may_repeat: bool,
     why: String,
+}
+
+/// What tonic says of a call that met a connection which was just being closed. Other libraries of gRPC send such a call on another
+/// connection by themselves.
+fn was_not_sent(status: &Status) -> bool {
+    let mut cause = std::error::Error::source(status);
+    while let Some(error) = cause {
+        if error.downcast_ref::<hyper::Error>().is_some_and(hyper::Error::is_canceled) {
+            return true;
+        }
+        cause = error.source();
+    }
+    false
 }

@@ -12,11 +12,8 @@ use std::time::{Duration, Instant};
 use tokio::time::timeout;
 
 /// Finished sessions go as soon as may be.
-const SHORT_LIVED: Settings<'static> = &[
-    ("MANCALA_RETENTION__FINISHED", "1s"),
-    ("MANCALA_RETENTION__NOTICE", "1s"),
-    ("MANCALA_RETENTION__SWEEP_EVERY", "1s"),
-];
+const SHORT_LIVED: Settings<'static> =
+    &[("MANCALA_RETENTION__FINISHED", "1s"), ("MANCALA_RETENTION__NOTICE", "1s"), ("MANCALA_RETENTION__SWEEP_EVERY", "1s")];
 /// Each seat's time for the game.
 const TIME: Duration = Duration::from_millis(300);
 

@@ -1,5 +1,6 @@
 //! Connections between replicas and their database are cut around the moment of a commit, in every way that there is.
 
+use crate::call::{Call, Seen, What};
 use crate::fleet::{Fleet, blocking};
 use crate::postgres::Cluster;
 use crate::proxy::{Cut, Plan};
@@ -15,13 +16,13 @@ const CUTS: [Cut; 7] = [Cut::Before, Cut::Torn, Cut::After, Cut::InAnswer, Cut::
 /// A write is given up after four attempts' time, so that storms outlast it.
 pub const IMPATIENT: Settings<'static> = &[("MANCALA_STORE__WRITE_TIMEOUT", "800ms")];
 
-/// Storms of a second, in which every write is cut and outcomes stay unknown, and calm times of two, in which one in four is. A
-/// second replica's come a second later.
+/// Storms, in which every write is cut and outcomes stay unknown, and calm times twice as long, in which one in three is. The second
+/// replica's come after the first one's.
 fn storms(place: u32) -> Plan {
     let begun = Instant::now();
     Box::new(move |dice| {
-        let storm = (begun.elapsed().as_millis() / 1_000) as u32 % 3 == place;
-        (storm || dice.below(4) == 0).then(|| CUTS[dice.below(CUTS.len() as u64) as usize])
+        let storm = (begun.elapsed().as_millis() / 600) as u32 % 3 == place;
+        (storm || dice.below(3) == 0).then(|| CUTS[dice.below(CUTS.len() as u64) as usize])
     })
 }
 
@@ -31,7 +32,7 @@ async fn a_write_that_is_cut_is_applied_once_or_not_and_the_client_learns_which(
     let cluster = blocking(Cluster::shared);
     let database = blocking(|| cluster.database());
     let fleet = Fleet::with_proxies(cluster.port(), &database, 2, IMPATIENT, seed).await;
-    let load = Load { clients: 16, sessions: 24, pause: Duration::from_millis(10), ..Load::new("cuts", seed) };
+    let load = Load { clients: 32, sessions: 32, pause: Duration::from_millis(10), ..Load::new("cuts", seed) };
     let scene = Scene::begin(&fleet, load).await;
     for (place, proxy) in (0..).zip(&fleet.proxies) {
         proxy.plan(Some(storms(place)));
@@ -50,4 +51,20 @@ async fn a_write_that_is_cut_is_applied_once_or_not_and_the_client_learns_which(
     let unknown = ended.found.unknown;
     ended.assert_clean(&format!("cuts {made:?} in {:?}", begun.elapsed()));
     assert!(unknown > 0 && made.iter().all(|(_, count)| *count > 0), "{unknown} unknown, {made:?}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_creation_that_is_repeated_long_after_is_the_first_one_even_in_doubt() {
+    let cluster = blocking(Cluster::shared);
+    let database = blocking(|| cluster.database());
+    let fleet = Fleet::with_proxies(cluster.port(), &database, 1, &[], 1).await;
+    let create = Call { session: "made-1".into(), request: "makes".into(), expected_version: None, what: What::Create };
+    let made = fleet.door(0).send(&create, None).await.expect("a session");
+    for cut in CUTS {
+        let mut once = Some(cut);
+        fleet.proxies[0].plan(Some(Box::new(move |_| once.take())));
+        let again = fleet.door(0).send(&create, None).await.expect("the same session");
+        assert_eq!(again, Seen { replayed: true, ..made.clone() }, "{cut:?}");
+        assert_eq!(fleet.proxies[0].cuts(cut), 1, "{cut:?}");
+    }
 }

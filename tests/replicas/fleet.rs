@@ -9,6 +9,7 @@ use async_trait::async_trait;
 use mancala::game::Dice;
 use mancala::random::SeededDice;
 use std::sync::{Arc, Mutex};
+use tokio::runtime::Handle;
 
 /// Replicas, which clients find by their places.
 pub struct Fleet {
@@ -54,9 +55,14 @@ impl Fleet {
 
 /// Starts them all at once.
 fn start(urls: &[String], settings: Settings<'_>) -> Vec<Arc<Replica>> {
+    let runtime = &Handle::current();
+    let start = move |url| {
+        let _in_runtime = runtime.enter();
+        Replica::start(url, settings)
+    };
     blocking(|| {
         std::thread::scope(|scope| {
-            let starting: Vec<_> = urls.iter().map(|url| scope.spawn(move || Replica::start(url, settings))).collect();
+            let starting: Vec<_> = urls.iter().map(|url| scope.spawn(move || start(url))).collect();
             starting.into_iter().map(|started| Arc::new(started.join().expect("it starts"))).collect()
         })
     })

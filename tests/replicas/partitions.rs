@@ -36,7 +36,8 @@ impl Partition {
         let places = if who < REPLICAS { vec![who] } else { (0..REPLICAS).collect() };
         let way = [Way::Held, Way::Swallowing][(number as usize + who) % 2];
         let longest = if long_form() { 8_000 } else { 1_500 };
-        let lasts = if number == 0 { NOTICED + Duration::from_millis(500) } else { Duration::from_millis(500 + dice.below(longest)) };
+        let lasts =
+            if number == 0 { NOTICED + Duration::from_millis(500) } else { Duration::from_millis(500 + dice.below(longest)) };
         Partition { places, way, lasts }
     }
 }

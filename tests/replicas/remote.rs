@@ -8,6 +8,7 @@ use mancala::session::{EventHash, ProposalKind};
 use mancala::wire::proto::session_service_client::SessionServiceClient;
 use mancala::wire::proto::{self, WatchSessionResponse};
 use std::time::Duration;
+use tokio::time::timeout;
 use tonic::transport::Channel;
 use tonic::{Code, Request, Status, Streaming};
 use tonic_types::StatusExt;
@@ -143,6 +144,9 @@ pub fn outcome(status: &Status) -> Outcome {
     }
 }
 
+/// A watcher looks up so often though there is no news.
+const BEAT: Duration = Duration::from_millis(500);
+
 #[async_trait]
 impl Door for Remote {
     async fn call(&self, call: &Call) -> Outcome {
@@ -166,7 +170,9 @@ struct RemoteEye(Streaming<WatchSessionResponse>);
 #[async_trait]
 impl Eye for RemoteEye {
     async fn next(&mut self) -> Result<Vec<(u32, EventHash)>, Cut> {
-        let news = self.0.message().await.map_err(|status| cut(&status))?.ok_or(Cut::Broken)?;
+        // Nothing is lost when this is given up.
+        let Ok(news) = timeout(BEAT, self.0.message()).await else { return Ok(Vec::new()) };
+        let news = news.map_err(|status| cut(&status))?.ok_or(Cut::Broken)?;
         news.events.iter().map(event).collect::<Result<_, _>>().map_err(|_| Cut::Broken)
     }
 }

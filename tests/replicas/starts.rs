@@ -16,7 +16,7 @@ const BACK: Duration = Duration::from_secs(2);
 const AT_ONCE: Duration = Duration::from_millis(100);
 
 fn create(session: &str) -> Call {
-    Call { session: session.to_owned(), request: format!("{session} is made"), expected_version: None, what: What::Create }
+    Call { session: session.to_owned(), request: format!("makes-{session}"), expected_version: None, what: What::Create }
 }
 
 /// Asks a replica that does not reach its database to make a session.

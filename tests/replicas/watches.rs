@@ -22,7 +22,7 @@ const HINTS_LOST: Duration = Duration::from_millis(1_500);
 async fn delays(fleet: &Fleet, session: &str, moves: u32, seed: u64) -> Vec<Duration> {
     let (plays, watches) = (fleet.door(0), fleet.door(1));
     let call = |what, request: String| Call { session: session.to_owned(), request, expected_version: None, what };
-    let mut seen = plays.send(&call(What::Create, format!("{session} is made")), None).await.expect("a session");
+    let mut seen = plays.send(&call(What::Create, format!("makes-{session}")), None).await.expect("a session");
     let mut eye = watches.watch(session, 1).await.expect("a watch");
     let (tells, mut told) = mpsc::unbounded_channel();
     let watching = tokio::spawn(async move {
@@ -37,7 +37,7 @@ async fn delays(fleet: &Fleet, session: &str, moves: u32, seed: u64) -> Vec<Dura
         let position = seen.position.clone().expect("a position").parse::<SetUp>().expect("a position");
         let position: Position = position.position(&rules).expect("a position");
         let mv = rules.sample(&position, &mut dice).expect("a round goes on").to_string();
-        plays.send(&call(What::Play { seat: None, mv }, format!("move {number}")), None).await.expect("a move");
+        plays.send(&call(What::Play { seat: None, mv }, format!("move-{number}")), None).await.expect("a move");
         let acknowledged = Instant::now();
         seen = plays.send(&call(What::Get, String::new()), None).await.expect("a session");
         let version = seen.version.expect("a version");
