@@ -205,7 +205,7 @@ impl Client {
         let begun = Instant::now();
         let answer = common.fleet.door(place).send(&sent, time).await;
         let took = begun.elapsed();
-        let answer = match answer {
+        let mut answer = match answer {
             Ok(seen) => Answer { outcome: Outcome::Done(seen), may_repeat: false, why: String::new() },
             Err(status) => Answer {
                 outcome: outcome(&status),
@@ -213,11 +213,10 @@ impl Client {
                 why: format!("{:?} {}", status.code(), status.message()),
             },
         };
-        let told = match &answer.outcome {
-            Outcome::Unknown if common.habit == Habit::UnknownIsFailure => Outcome::Failed,
-            told => told.clone(),
-        };
-        common.ledger.ended(invoked, &told);
+        if common.habit == Habit::UnknownIsFailure && answer.outcome == Outcome::Unknown {
+            answer = Answer { outcome: Outcome::Failed, may_repeat: false, ..answer };
+        }
+        common.ledger.ended(invoked, &answer.outcome);
         let mut stats = common.stats.lock().expect("no panic");
         stats.longest_attempt = stats.longest_attempt.max(took);
         if matches!(answer.outcome, Outcome::Done(_)) && !call.what.is_read() {

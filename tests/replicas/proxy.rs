@@ -315,12 +315,14 @@ impl Connection {
                     }
                 }
                 FALSELY => {
-                    let complete = message.tag == Some(b'C');
-                    let sent = send(&mut to, &message.bytes).await;
-                    if complete {
-                        send(&mut to, &READY_AND_IDLE).await;
+                    let completes = message.tag == Some(b'C');
+                    if send(&mut to, &message.bytes).await.is_none() {
+                        return self.closed.cancel();
                     }
-                    if complete || sent.is_none() {
+                    if completes {
+                        send(&mut to, &READY_AND_IDLE).await;
+                        // The replica is to read it before it learns that the connection is gone.
+                        sleep(Duration::from_millis(100)).await;
                         return self.closed.cancel();
                     }
                 }
