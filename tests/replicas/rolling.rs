@@ -1,5 +1,6 @@
 //! Replicas that are stopped and started again one after the other, while clients and watchers go on.
 
+use crate::client::Limit;
 use crate::fleet::{Fleet, blocking};
 use crate::postgres::Cluster;
 use crate::replica::Replica;
@@ -14,7 +15,7 @@ async fn a_rolling_restart_fails_no_call_and_loses_no_event() {
     let database = blocking(|| cluster.database());
     let url = cluster.url(&database);
     let fleet = Fleet::direct(&url, 3, &[]);
-    let load = Load { watchers: 8, ..Load::new("rolling", seed) };
+    let load = Load { watchers: 8, limit: Limit::Deadline(Duration::from_secs(30)), ..Load::new("rolling", seed) };
     let scene = Scene::begin(&fleet, load).await;
     let mut restarts = 0;
     for _ in 0..times(1, 100) {

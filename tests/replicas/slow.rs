@@ -1,5 +1,6 @@
 //! A network that is slow, and differently so from message to message.
 
+use crate::client::Limit;
 use crate::fleet::{Fleet, blocking};
 use crate::postgres::Cluster;
 use crate::scene::{Load, Scene};
@@ -15,7 +16,7 @@ async fn a_slow_network_makes_nothing_wrong() {
     for proxy in &fleet.proxies {
         proxy.delay(5_000..50_000);
     }
-    let scene = Scene::begin(&fleet, Load::new("slow", seed)).await;
+    let scene = Scene::begin(&fleet, Load { limit: Limit::Deadline(Duration::from_secs(30)), ..Load::new("slow", seed) }).await;
     tokio::time::sleep(Duration::from_secs(times(4, 600).into())).await;
     let failed = scene.stats(|stats| stats.failed.clone());
     scene.end(&cluster.url(&database)).await.assert_clean("5 to 50 ms each way");
