@@ -7,6 +7,7 @@
 #![cfg(feature = "server")]
 
 mod audit;
+mod audit_tests;
 mod call;
 mod door;
 mod faulty;
@@ -14,11 +15,13 @@ mod faulty;
 mod fuzzed;
 mod ledger;
 mod linear;
+mod linear_tests;
 mod machine;
 mod mutants;
 mod player;
 mod random;
 mod schedule;
+mod story;
 mod watcher;
 #[path = "../support/wrapped_store.rs"]
 mod wrapped_store;
