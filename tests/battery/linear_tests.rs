@@ -59,8 +59,9 @@ fn any_history(dice: &mut SeededDice) -> Vec<Timed<Access>> {
     let mut calls: Vec<_> = (0..1 + dice.below(6))
         .map(|_| {
             let answered = dice.below(4) > 0;
-            let invoked = dice.below(20);
-            let returned = answered.then(|| invoked + 1 + dice.below(8));
+            // No two moments are one, as in a ledger.
+            let invoked = 2 * dice.below(12);
+            let returned = answered.then(|| invoked + 1 + 2 * dice.below(6));
             let number = dice.below(3);
             let op = match dice.below(3) {
                 0 => Access::Set(number),
