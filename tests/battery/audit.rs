@@ -167,10 +167,10 @@ fn positions(session: &str, log: &[StoredEvent]) -> Vec<String> {
     positions
 }
 
-/// The request of an event as the client named it. What is planted in a test adds its own mark to ids, which clients can't.
+/// The request of an event as the client named it. What is planted in a test adds its own mark to ids, which clients here don't.
 fn request_of(event: &StoredEvent) -> &str {
     let id = event.request.as_ref().map_or("", |request| request.id.as_str());
-    id.split('~').next().unwrap_or_default()
+    id.split('_').next().unwrap_or_default()
 }
 
 /// The first and the last event of each request that is stored.
@@ -293,8 +293,7 @@ fn misread(entry: &Entry, log: &[StoredEvent]) -> Option<Objection> {
     if !entry.call.what.is_read() {
         return None;
     }
-    let is_stored =
-        |version: u32, hash: EventHash| log.get(version as usize - 1).is_some_and(|event| event.hash == Some(hash));
+    let is_stored = |version: u32, hash: EventHash| log.get(version as usize - 1).is_some_and(|event| event.hash == Some(hash));
     let version = seen.version.unwrap_or_default();
     let beyond = version as usize > log.len();
     let other = seen.hash.is_some_and(|hash| !is_stored(version, hash));

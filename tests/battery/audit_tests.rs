@@ -89,7 +89,7 @@ fn gaps_repetitions_and_inventions_are_objected_to() {
     assert!(gap.contains(&"gap") && gap.contains(&"lost") && gap.contains(&"replay"), "{gap:?}");
     // The log itself makes sense: the rules allow the move again, and the chain is right.
     let twice = objections(|story| {
-        let call = story.call("a~2", story.next_move());
+        let call = story.call("a_2", story.next_move());
         entry(story, "a").call.what = call.what.clone();
         story.carry_out(&call);
     });

@@ -204,7 +204,8 @@ fn bad_histories() {
         story.play("b");
     });
     let (first, second) = (reordered.entry("a").clone(), reordered.entry("b").clone());
-    (reordered.entry("a").invoked, reordered.entry("a").ended.as_mut().expect("answered").0) = (second.invoked, second.invoked + 1);
+    (reordered.entry("a").invoked, reordered.entry("a").ended.as_mut().expect("answered").0) =
+        (second.invoked, second.invoked + 1);
     (reordered.entry("b").invoked, reordered.entry("b").ended.as_mut().expect("answered").0) = (first.invoked, first.invoked + 1);
     assert!(!reordered.is_good(), "the second was acknowledged before the first was sent");
     let mut too_early = told(|story| {

@@ -150,11 +150,7 @@ impl Open {
 
 /// The answer to a request whose id is known.
 fn repeated((before, reply): &(Call, Seen), call: &Call) -> Outcome {
-    if before == call {
-        Outcome::Done(Seen { replayed: true, ..reply.clone() })
-    } else {
-        Outcome::refused("REQUEST_ID_REUSED")
-    }
+    if before == call { Outcome::Done(Seen { replayed: true, ..reply.clone() }) } else { Outcome::refused("REQUEST_ID_REUSED") }
 }
 
 /// Whether an answer is the one that was due, as far as it tells.

@@ -11,16 +11,28 @@ mod audit_tests;
 mod call;
 mod door;
 mod faulty;
+mod fleet;
 #[path = "../../fuzz/src/memory_store.rs"]
 mod fuzzed;
+mod ground;
+mod kills;
 mod ledger;
 mod linear;
 mod linear_tests;
 mod machine;
 mod mutants;
+mod plan;
 mod player;
+#[path = "../support/program.rs"]
+mod program;
 mod random;
+mod remote;
+mod same;
+#[path = "../support/sandbox.rs"]
+#[allow(dead_code)]
+mod sandbox;
 mod schedule;
+mod served;
 mod story;
 mod watcher;
 #[path = "../support/wrapped_store.rs"]

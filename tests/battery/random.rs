@@ -1,10 +1,10 @@
 //! Random schedules, and planted faults, in simulated time: nothing waits for a clock, and a seed means the same schedule every time.
 
-use crate::fuzzed::MemoryStore;
+use crate::ground::One;
 use crate::ledger::Ledger;
 use crate::mutants::Mutant;
-use crate::schedule::{Found, Plan, Tally, run};
-use crate::wrapped_store::shared;
+use crate::plan::{Found, Plan, Tally};
+use crate::schedule::run;
 use crate::{first_seed, long_form, seconds};
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ fn simulate(plan: &Plan) -> (Found, Arc<Ledger>) {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build().expect("a runtime");
     let name = format!("{}-{}", plan.seed, plan.mutant.map_or("honest".to_owned(), |mutant| format!("{mutant:?}")));
     let ledger = Arc::new(Ledger::new(&name));
-    let found = runtime.block_on(run(plan, shared(Arc::new(MemoryStore::default())), &ledger));
+    let found = runtime.block_on(run(plan, Arc::new(One::memory()), &ledger));
     (found, ledger)
 }
 
@@ -52,6 +52,24 @@ fn no_random_schedule_is_objected_to() {
     assert!(tally.unknown > 0 && tally.kills > 0 && tally.faults > 0 && tally.refused > 0 && tally.watched > 0, "{tally:?}");
 }
 
+/// As above, but of servers with gRPC and hints in real time, over a store on a disk.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn no_random_schedule_over_the_wire_is_objected_to() {
+    let (first, until) = (first_seed(), Instant::now() + seconds(12, 3_600));
+    let (mut tally, mut schedules) = (Tally::default(), 0);
+    while Instant::now() < until {
+        let plan = Plan { over_the_wire: true, ..Plan::draw(first.wrapping_add(schedules), None) };
+        let ledger = Arc::new(Ledger::new(&format!("{}-wire", plan.seed)));
+        let found = run(&plan, Arc::new(One::sqlite()), &ledger).await;
+        assert_clean(&plan, &found, &ledger);
+        discard(ledger);
+        tally.add(&found.tally);
+        schedules += 1;
+    }
+    println!("{schedules} schedules over the wire from seed {first}: {tally:?}");
+    assert!(tally.unknown > 0 && tally.faults > 0 && tally.refused > 0 && tally.watched > 0, "{tally:?}");
+}
+
 #[test]
 fn a_seed_means_the_same_schedule_every_time() {
     for seed in first_seed()..first_seed() + if long_form() { 100 } else { 4 } {
@@ -63,7 +81,8 @@ fn a_seed_means_the_same_schedule_every_time() {
         });
         let [one, other] = &traces;
         let differs = one.lines().zip(other.lines()).position(|(one, other)| one != other);
-        let around = |trace: &str, line: usize| trace.lines().skip(line.saturating_sub(30)).take(40).collect::<Vec<_>>().join("\n");
+        let around =
+            |trace: &str, line: usize| trace.lines().skip(line.saturating_sub(30)).take(40).collect::<Vec<_>>().join("\n");
         let shown = differs.map(|line| (around(one, line), around(other, line)));
         assert!(differs.is_none(), "MANCALA_TEST_SEED={seed}: two runs, two traces: {shown:#?}");
     }
