@@ -26,6 +26,8 @@ pub struct Plan {
     /// Kills, cuts from the store and jumps of clocks, one after the other.
     pub events: u32,
     pub pause: Duration,
+    /// A call that takes longer is given up, and its outcome is unknown.
+    pub patience: Duration,
 }
 
 impl Plan {
@@ -51,8 +53,16 @@ impl Plan {
             deletions: [0, 0, 2, 10][below(4) as usize],
             rates,
             events: below(12) as u32,
+            patience: Duration::from_millis(150),
             pause: Duration::from_micros([500, 5_000, 20_000][below(3) as usize]),
         }
+    }
+}
+
+impl Plan {
+    /// The same in real time, in which machines may be busy.
+    pub fn over_the_wire(self) -> Plan {
+        Plan { over_the_wire: true, patience: Duration::from_secs(1), pause: self.pause / 2, ..self }
     }
 }
 

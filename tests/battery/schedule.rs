@@ -52,7 +52,7 @@ fn spawn_players(plan: &Plan, fleet: &Arc<Fleet>, ledger: &Arc<Ledger>, sessions
             ledger: ledger.clone(),
             sessions: sessions.clone(),
             dice: SeededDice::for_game(plan.seed, 100 + u64::from(number)),
-            patience: Duration::from_millis(150),
+            patience: plan.patience,
             pause: plan.pause,
             deletions: plan.deletions,
             memory: Memory::default(),
