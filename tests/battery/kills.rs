@@ -5,6 +5,7 @@ use crate::door::Door;
 use crate::ledger::Ledger;
 use crate::plan::Tally;
 use crate::player::{Memory, Player, Servers};
+use crate::postgres::Cluster;
 use crate::program::Program;
 use crate::remote::Remote;
 use crate::schedule::{judge, read_logs};
@@ -14,7 +15,10 @@ use async_trait::async_trait;
 use mancala::game::Dice;
 use mancala::random::SeededDice;
 use mancala::store::Store;
-use mancala::store::sqlite::{Options, SqliteStore};
+use mancala::store::postgres::PostgresStore;
+use mancala::store::sqlite::SqliteStore;
+use mancala::store::{postgres, sqlite};
+use std::ffi::OsStr;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
@@ -49,7 +53,24 @@ impl Home for File {
     }
 
     async fn store(&self) -> Arc<dyn Store> {
-        Arc::new(SqliteStore::open(&self.path(), Options::default()).expect("the store opens"))
+        Arc::new(SqliteStore::open(&self.path(), sqlite::Options::default()).expect("the store opens"))
+    }
+}
+
+/// A database of several servers.
+struct Shared {
+    url: String,
+    folder: TempDir,
+}
+
+#[async_trait]
+impl Home for Shared {
+    fn start_server(&self) -> Program {
+        Program::serve_on(OsStr::new(&self.url), self.folder.path())
+    }
+
+    async fn store(&self) -> Arc<dyn Store> {
+        Arc::new(PostgresStore::connect(postgres::Options::new(&self.url)).await.expect("a database"))
     }
 }
 
@@ -107,8 +128,16 @@ const BETWEEN_KILLS: u64 = 4;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn nothing_acknowledged_is_lost_when_the_server_is_killed() {
-    let kills = if long_form() { 1_000 } else { 40 };
+    let kills = if long_form() { 1_000 } else { 20 };
     killed(Arc::new(File(TempDir::new().expect("a folder"))), 1, kills).await;
+}
+
+/// Clients go on with the other servers meanwhile.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn nothing_acknowledged_is_lost_when_servers_of_one_database_are_killed() {
+    let kills = if long_form() { 1_000 } else { 20 };
+    let (cluster, folder) = (Cluster::shared(), TempDir::new().expect("a folder"));
+    killed(Arc::new(Shared { url: cluster.url(&cluster.database()), folder }), 3, kills).await;
 }
 
 /// Kills one after the other of so many servers, so often.

@@ -4,7 +4,7 @@
 //! Every run prints its seed; MANCALA_TEST_SEED repeats one. MANCALA_TEST_LONG=1 runs the long form, in which random schedules take an
 //! hour, or as many seconds as MANCALA_TEST_SECONDS says.
 
-#![cfg(feature = "server")]
+#![cfg(all(feature = "server", unix))]
 
 mod audit;
 mod audit_tests;
@@ -23,6 +23,8 @@ mod machine;
 mod mutants;
 mod plan;
 mod player;
+#[path = "../support/postgres.rs"]
+mod postgres;
 #[path = "../support/program.rs"]
 mod program;
 mod random;

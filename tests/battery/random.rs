@@ -1,6 +1,6 @@
 //! Random schedules, and planted faults, in simulated time: nothing waits for a clock, and a seed means the same schedule every time.
 
-use crate::ground::One;
+use crate::ground::{Database, Ground, One};
 use crate::ledger::Ledger;
 use crate::mutants::Mutant;
 use crate::plan::{Found, Plan, Tally};
@@ -52,7 +52,7 @@ fn no_random_schedule_is_objected_to() {
     assert!(tally.unknown > 0 && tally.kills > 0 && tally.faults > 0 && tally.refused > 0 && tally.watched > 0, "{tally:?}");
 }
 
-/// As above, but of servers with gRPC and hints in real time, over a store on a disk.
+/// As above, but of servers with gRPC and hints in real time, over a file and over a database.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn no_random_schedule_over_the_wire_is_objected_to() {
     let (first, until) = (first_seed(), Instant::now() + seconds(12, 3_600));
@@ -60,7 +60,8 @@ async fn no_random_schedule_over_the_wire_is_objected_to() {
     while Instant::now() < until {
         let plan = Plan::draw(first.wrapping_add(schedules), None).over_the_wire();
         let ledger = Arc::new(Ledger::new(&format!("{}-wire", plan.seed)));
-        let found = run(&plan, Arc::new(One::sqlite()), &ledger).await;
+        let ground: Arc<dyn Ground> = if schedules % 2 == 0 { Arc::new(Database::new()) } else { Arc::new(One::sqlite()) };
+        let found = run(&plan, ground, &ledger).await;
         assert_clean(&plan, &found, &ledger);
         discard(ledger);
         tally.add(&found.tally);

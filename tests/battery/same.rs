@@ -2,7 +2,7 @@
 
 use crate::audit::{Logs, audit};
 use crate::call::{Call, Outcome, ROUNDS, Seen, What, rules_of};
-use crate::ground::{Ground, One};
+use crate::ground::{Database, Ground, One};
 use crate::ledger::Entry;
 use crate::machine::is_linear;
 use crate::served::serve;
@@ -30,8 +30,8 @@ use tonic::transport::{Channel, Endpoint};
 use tonic::{Request, Streaming};
 
 const SERVERS: usize = 3;
-/// Requests in the short form: some 20,000 calls.
-const SHORT: u64 = 6_667;
+/// Requests in the short form, on each kind of store: some 20,000 calls in all.
+const SHORT: u64 = 3_334;
 /// Sessions that are played at once.
 const AT_ONCE: u64 = 12;
 /// Requests of a session: few, since a repeated answer is worked out from the first event on.
@@ -41,7 +41,9 @@ const PATIENCE: Duration = Duration::from_secs(30);
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_same_request_to_several_servers_is_carried_out_once() {
-    same_requests(Arc::new(One::sqlite()), if long_form() { 2_000_000 } else { SHORT }).await;
+    for ground in [Arc::new(One::sqlite()) as Arc<dyn Ground>, Arc::new(Database::new())] {
+        same_requests(ground, if long_form() { 1_000_000 } else { SHORT }).await;
+    }
 }
 
 /// Makes so many requests, each of all servers at once.
