@@ -10,6 +10,7 @@
 use crate::call::{Call, Outcome, What};
 use crate::ledger::Entry;
 use mancala::service::record_of;
+use mancala::session::record::verify;
 use mancala::session::{Event, EventHash, Session};
 use mancala::store::StoredEvent;
 use std::collections::{BTreeMap, HashMap};
@@ -121,8 +122,7 @@ fn audit_session(session: &str, entries: &[&Entry], log: Option<&[StoredEvent]>)
     }
     let gap = (1..).zip(log).find(|(due, event)| event.seq != *due);
     objections.extend(gap.map(|(due, event)| Objection::Gap { due, found: event.seq }));
-    // Every way to replay it has its objection; the positions are those that follow from the events.
-    objections.extend(record_of(session, log, None).err().map(|error| Objection::Replay(error.to_string())));
+    objections.extend(replay(session, log).err().map(Objection::Replay));
     let positions = positions(session, log);
     let mut asked: HashMap<&str, Vec<&Entry>> = HashMap::new();
     for entry in entries.iter().filter(|entry| !entry.call.what.is_read()) {
@@ -143,6 +143,12 @@ fn audit_session(session: &str, entries: &[&Entry], log: Option<&[StoredEvent]>)
     objections
 }
 
+/// Whether the rules and the chain bring about exactly this log, and nothing that is missing at its end.
+fn replay(session: &str, log: &[StoredEvent]) -> Result<(), String> {
+    let record = record_of(session, log, None).map_err(|error| error.to_string())?;
+    verify(&record, session, || false).map(drop).map_err(|difference| difference.to_string())
+}
+
 /// The position after each event, as far as the log can be replayed.
 fn positions(session: &str, log: &[StoredEvent]) -> Vec<String> {
     let mut replayed: Option<Session> = None;
@@ -161,10 +167,10 @@ fn positions(session: &str, log: &[StoredEvent]) -> Vec<String> {
     positions
 }
 
-/// The request of an event as the client named it. What is planted in a test adds its own mark to ids, which clients don't use.
+/// The request of an event as the client named it. What is planted in a test adds its own mark to ids, which clients here don't.
 fn request_of(event: &StoredEvent) -> &str {
     let id = event.request.as_ref().map_or("", |request| request.id.as_str());
-    id.split(['~', '_']).next().unwrap_or_default()
+    id.split('_').next().unwrap_or_default()
 }
 
 /// The first and the last event of each request that is stored.

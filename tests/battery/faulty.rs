@@ -143,4 +143,11 @@ impl Wrap for Faulty {
     async fn versions(&self, session_ids: Vec<String>) -> Result<Vec<Option<u32>>, StoreError> {
         self.read_through(self.inner.versions(session_ids)).await
     }
+    fn tell(&self, session_id: &str, version: u32) {
+        // Hints are lost more often than anything else.
+        let lost = self.cut.load(Ordering::SeqCst) || self.below(1_000) < 5 * self.rates.before;
+        if !lost {
+            self.inner.tell(session_id, version);
+        }
+    }
 }

@@ -4,21 +4,38 @@
 //! Every run prints its seed; MANCALA_TEST_SEED repeats one. MANCALA_TEST_LONG=1 runs the long form, in which random schedules take an
 //! hour, or as many seconds as MANCALA_TEST_SECONDS says.
 
-#![cfg(feature = "server")]
+#![cfg(all(feature = "server", unix))]
 
 mod audit;
+mod audit_tests;
 mod call;
 mod door;
 mod faulty;
+mod fleet;
 #[path = "../../fuzz/src/memory_store.rs"]
 mod fuzzed;
+mod ground;
+mod kills;
 mod ledger;
 mod linear;
+mod linear_tests;
 mod machine;
 mod mutants;
+mod plan;
 mod player;
+#[path = "../support/postgres.rs"]
+mod postgres;
+#[path = "../support/program.rs"]
+mod program;
 mod random;
+mod remote;
+mod same;
+#[path = "../support/sandbox.rs"]
+#[allow(dead_code)]
+mod sandbox;
 mod schedule;
+mod served;
+mod story;
 mod watcher;
 #[path = "../support/wrapped_store.rs"]
 mod wrapped_store;

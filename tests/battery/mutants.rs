@@ -57,6 +57,25 @@ impl Mutant {
         Mutant::RepeatAnsweredAnew,
     ];
 
+    /// The auditor's check that is meant to find it, sooner or later; others may as well, and the search for an order.
+    pub fn check(self) -> &'static str {
+        match self {
+            Mutant::AckBeforeCommit => "lost",
+            Mutant::PublishBeforePersist => "watch content",
+            Mutant::NoVersionCheck | Mutant::TornWrite => "replay",
+            Mutant::DedupeOff | Mutant::UnknownRetriedAnew => "twice",
+            Mutant::StaleReads | Mutant::StandbyReads => "read went back",
+            Mutant::LostEvent => "watch order",
+            Mutant::UnknownCalledFailed => "refused but stored",
+            Mutant::RepeatAnsweredAnew => "stored otherwise",
+        }
+    }
+
+    /// Whether it shows in what clients are told, so that no order explains that.
+    pub fn shows_in_answers(self) -> bool {
+        self != Mutant::LostEvent
+    }
+
     /// The store that all servers share, with this fault.
     pub fn plant_in_store(self, store: Arc<dyn Store>, dice: SeededDice) -> Planted {
         match self {

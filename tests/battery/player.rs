@@ -148,6 +148,8 @@ impl Player {
             match outcome {
                 Outcome::Done(_) | Outcome::Refused { .. } => return self.note(&call.session, &outcome),
                 Outcome::Unknown if self.dice.below(10) == 0 => return,
+                // Nothing has happened, so that it need not be asked for again.
+                Outcome::Failed if self.dice.below(3) == 0 => return,
                 Outcome::Unknown | Outcome::Failed => {}
             }
             tokio::time::sleep(self.pause.mul_f64(self.dice.below(1_000) as f64 / 1_000.0)).await;

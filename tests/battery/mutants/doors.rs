@@ -13,11 +13,11 @@ pub struct Faulty {
     pub mutant: Mutant,
 }
 
-/// The call with a request id that nobody else has: the client's, and a mark that clients can't make.
+/// The call with a request id that nobody else has: the client's, and a mark that clients don't make.
 fn anew(call: &Call) -> Call {
     static NUMBER: AtomicU64 = AtomicU64::new(0);
     let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-    Call { request: format!("{}~{number}", call.request), ..call.clone() }
+    Call { request: format!("{}_{number}", call.request), ..call.clone() }
 }
 
 #[async_trait]
