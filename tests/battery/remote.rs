@@ -10,8 +10,10 @@ use mancala::wire::proto::{self, WatchSessionResponse};
 use std::time::Duration;
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
+use tonic::service::Interceptor;
+use tonic::service::interceptor::InterceptedService;
 use tonic::transport::{Channel, Endpoint};
-use tonic::{Code, Response, Status, Streaming};
+use tonic::{Code, Request, Response, Status, Streaming};
 use tonic_types::StatusExt;
 
 /// A server that is called over the wire.
@@ -31,12 +33,23 @@ impl Remote {
         Remote { channel: endpoint.clone().connect_timeout(CONNECT).connect_lazy(), life }
     }
 
-    fn client(&self) -> SessionServiceClient<Channel> {
-        SessionServiceClient::new(self.channel.clone())
+    /// Calls by a channel that is there, of a server that nobody kills.
+    pub fn over(channel: Channel) -> Remote {
+        Remote { channel, life: CancellationToken::new() }
     }
 
-    async fn answer(&self, call: &Call) -> Result<Seen, Status> {
-        let mut client = self.client();
+    /// A client whose calls have so much time, if that is said.
+    fn client(&self, time: Option<Duration>) -> SessionServiceClient<InterceptedService<Channel, impl Interceptor + Clone>> {
+        let timed = move |mut request: Request<()>| {
+            time.into_iter().for_each(|time| request.set_timeout(time));
+            Ok(request)
+        };
+        SessionServiceClient::with_interceptor(self.channel.clone(), timed)
+    }
+
+    /// Sends a call once, with so much time, if that is said.
+    pub async fn send(&self, call: &Call, time: Option<Duration>) -> Result<Seen, Status> {
+        let mut client = self.client(time);
         let Call { session: session_id, request: request_id, expected_version, what } = call.clone();
         let seen = match what {
             What::Create => {
@@ -139,7 +152,7 @@ fn failed(status: &Status) -> Outcome {
 #[async_trait]
 impl Door for Remote {
     async fn call(&self, call: &Call) -> Outcome {
-        let answer = async { self.answer(call).await.map_or_else(|status| failed(&status), Outcome::Done) };
+        let answer = async { self.send(call, None).await.map_or_else(|status| failed(&status), Outcome::Done) };
         self.life.run_until_cancelled(answer).await.unwrap_or(Outcome::Unknown)
     }
 
@@ -150,7 +163,7 @@ impl Door for Remote {
             include_snapshot: false,
             include_steps: false,
         };
-        let mut client = self.client();
+        let mut client = self.client(None);
         let watch = self.life.run_until_cancelled(client.watch_session(request)).await.ok_or(Cut::Broken)?;
         let messages = watch.map(Response::into_inner).map_err(|status| cut(&status))?;
         Ok(Box::new(RemoteEye { messages, life: self.life.clone() }))

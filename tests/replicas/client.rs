@@ -1,17 +1,16 @@
 //! A client that follows the published retry policy: UNAVAILABLE only, 4 attempts, 100 ms to 2 s between them, the same request id, the
 //! next replica each time. It plays, proposes, resigns and reads at random, and writes every attempt down.
 
+use crate::answer::{may_repeat, outcome};
 use crate::call::{Call, Outcome, Seen, What, rules_of};
 use crate::fleet::Fleet;
 use crate::ledger::Ledger;
-use crate::remote::outcome;
 use mancala::game::{Dice, Position, SetUp};
 use mancala::random::SeededDice;
 use mancala::session::ProposalKind;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
-use tonic::{Code, Status};
 
 const ATTEMPTS: u32 = 4;
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
@@ -209,7 +208,7 @@ impl Client {
             Ok(seen) => Answer { outcome: Outcome::Done(seen), may_repeat: false, why: String::new() },
             Err(status) => Answer {
                 outcome: outcome(&status),
-                may_repeat: status.code() == Code::Unavailable || was_not_sent(&status),
+                may_repeat: may_repeat(&status),
                 why: format!("{:?} {}", status.code(), status.message()),
             },
         };
@@ -241,17 +240,4 @@ struct Answer {
     /// By the policy.
     may_repeat: bool,
     why: String,
-}
-
-/// What tonic says of a call that met a connection which was just being closed. Other libraries of gRPC send such a call on another
-/// connection by themselves.
-fn was_not_sent(status: &Status) -> bool {
-    let mut cause = std::error::Error::source(status);
-    while let Some(error) = cause {
-        if error.downcast_ref::<hyper::Error>().is_some_and(hyper::Error::is_canceled) {
-            return true;
-        }
-        cause = error.source();
-    }
-    false
 }

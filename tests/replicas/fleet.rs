@@ -49,7 +49,7 @@ impl Fleet {
     }
 
     pub fn door(&self, place: usize) -> Remote {
-        Remote { channel: self.replica(place).channel() }
+        Remote::over(self.replica(place).channel())
     }
 }
 

@@ -6,6 +6,7 @@
 
 #![cfg(feature = "server")]
 
+mod answer;
 #[path = "../battery/audit.rs"]
 #[allow(dead_code)]
 mod audit;
@@ -39,6 +40,8 @@ mod player;
 #[path = "../support/postgres.rs"]
 mod postgres;
 mod proxy;
+#[path = "../battery/remote.rs"]
+#[allow(dead_code)]
 mod remote;
 mod replica;
 mod rolling;

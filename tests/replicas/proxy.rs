@@ -290,11 +290,7 @@ impl Connection {
             let ends = message.tag == Some(READY);
             match self.answers.load(Ordering::SeqCst) {
                 _ if message.tag == Some(b'A') && self.shared.no_notifications.load(Ordering::SeqCst) => {}
-                PASS => {
-                    if self.pass(&message, &mut to).await.is_none() {
-                        return;
-                    }
-                }
+                PASS if self.pass(&message, &mut to).await.is_none() => return,
                 CLOSE_INSTEAD if ends => return self.closed.cancel(),
                 CLOSE_WITHIN => {
                     let part = 1 + self.shared.draw(message.bytes.len() as u64 - 1) as usize;
@@ -326,6 +322,7 @@ impl Connection {
                         return self.closed.cancel();
                     }
                 }
+                // Passed, or swallowed.
                 _ => {}
             }
         }

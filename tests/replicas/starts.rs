@@ -1,10 +1,11 @@
 //! Replicas and their database start in any order, and the database goes and comes back: health tells the truth, and what someone must
 //! mend is said.
 
+use crate::answer::outcome;
 use crate::call::{Call, Outcome, What};
 use crate::fleet::{Fleet, blocking};
 use crate::postgres::{Cluster, Stop};
-use crate::remote::{Remote, outcome};
+use crate::remote::Remote;
 use crate::replica::Replica;
 use crate::within;
 use std::time::{Duration, Instant};
@@ -22,7 +23,7 @@ fn create(session: &str) -> Call {
 /// Asks a replica that does not reach its database to make a session.
 async fn assert_refused(replica: &Replica, session: &str) {
     let asked = Instant::now();
-    let refused = Remote { channel: replica.channel() }.send(&create(session), None).await.expect_err("no database");
+    let refused = Remote::over(replica.channel()).send(&create(session), None).await.expect_err("no database");
     let took = asked.elapsed();
     assert_eq!((refused.code(), outcome(&refused)), (Code::Unavailable, Outcome::Failed), "{refused:?}");
     assert!(refused.message().starts_with("STORE_UNAVAILABLE: "), "{refused:?}");
@@ -30,7 +31,7 @@ async fn assert_refused(replica: &Replica, session: &str) {
 }
 
 async fn assert_serves(replica: &Replica, session: &str) {
-    let made = Remote { channel: replica.channel() }.send(&create(session), None).await.expect("a session");
+    let made = Remote::over(replica.channel()).send(&create(session), None).await.expect("a session");
     assert_eq!(made.version, Some(1));
 }
 
