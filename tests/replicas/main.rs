@@ -15,6 +15,7 @@ mod audit;
 mod call;
 mod client;
 mod clocks;
+mod connection;
 mod cuts;
 #[path = "../battery/door.rs"]
 #[allow(dead_code)]

@@ -55,6 +55,8 @@ const PARSE: u8 = b'P';
 const SIMPLE_QUERY: u8 = b'Q';
 /// What a server says.
 pub const READY: u8 = b'Z';
+pub const COMPLETE: u8 = b'C';
+pub const NOTIFICATION: u8 = b'A';
 
 /// "Send what you have", of a client.
 pub const FLUSH: [u8; 5] = [b'H', 0, 0, 0, 4];
