@@ -82,7 +82,13 @@ impl Client {
     pub async fn make_sessions(&mut self) {
         for session in self.common.sessions.clone() {
             let create = self.changing(&session, None, What::Create);
-            while !matches!(self.ask(&create).await, Outcome::Done(_)) {}
+            loop {
+                match self.ask(&create).await {
+                    Outcome::Done(_) => break,
+                    Outcome::Failed | Outcome::Unknown => {}
+                    refused @ Outcome::Refused { .. } => panic!("{session}: {refused:?}"),
+                }
+            }
         }
     }
 

@@ -76,7 +76,7 @@ impl Replica {
     pub async fn until_serving(&self, serving: bool) -> Duration {
         let begun = Instant::now();
         while self.is_serving().await != serving {
-            assert!(begun.elapsed() < Duration::from_secs(30), "not serving = {serving} in time:\n{}", self.log());
+            assert!(begun.elapsed() < Duration::from_secs(60), "not serving = {serving} in time:\n{}", self.log());
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
         begun.elapsed()

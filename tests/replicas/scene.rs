@@ -47,8 +47,11 @@ pub struct Scene {
 }
 
 impl Scene {
-    /// Makes the sessions, and lets clients and watchers begin.
+    /// Makes the sessions once all replicas serve, and lets clients and watchers begin.
     pub async fn begin(fleet: &Arc<Fleet>, load: Load) -> Scene {
+        for place in 0..fleet.len() {
+            fleet.replica(place).until_serving(true).await;
+        }
         let common = Arc::new(Common {
             fleet: fleet.clone(),
             ledger: Arc::new(Ledger::new(load.name)),
