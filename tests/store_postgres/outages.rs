@@ -68,10 +68,12 @@ async fn writes_outlive_a_restart_of_the_server() {
                     Err(StoreError::Unavailable(_)) => tokio::time::sleep(Duration::from_millis(20)).await,
                     // A caller in doubt asks what has become of it.
                     Err(StoreError::Unknown(_)) => {
-                        tokio::time::sleep(Duration::from_millis(20)).await;
-                        if let Ok(Some(head)) = store.head(&id).await {
-                            version = head.version;
-                        }
+                        version = loop {
+                            tokio::time::sleep(Duration::from_millis(20)).await;
+                            if let Ok(Some(head)) = store.head(&id).await {
+                                break head.version;
+                            }
+                        };
                     }
                     other => panic!("{id} at {version}: {other:?}"),
                 }

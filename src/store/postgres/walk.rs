@@ -127,15 +127,19 @@ struct Stretch {
     before: (Vec<(&'static str, String)>, &'static str),
     /// The columns that follow the first ones in its order, with its direction.
     then: (&'static [&'static str], &'static str),
-    /// What the index leaves out.
+    /// It is of the sessions, whose indexes leave out those that are deleted.
     present: bool,
+    /// No other index could take the place of this one: its first columns are compared by themselves, so that the planner knows how
+    /// many entries there are.
+    alone: bool,
 }
 
 impl Stretch {
     /// The table, joined, within the bounds and in the order of the index.
     fn walked(&self, table: &str, join: &str) -> String {
+        let in_rows = if self.alone { &[][..] } else { &self.begins[..] };
         let row = |last: &[(&str, String)]| {
-            let all = self.begins.iter().chain(last);
+            let all = in_rows.iter().chain(last);
             let (columns, values): (Vec<_>, Vec<_>) = all.map(|(column, value)| (*column, value.as_str())).unzip();
             (columns.join(", "), values.join(", "))
         };
@@ -143,15 +147,14 @@ impl Stretch {
         let (highest, highest_values) = row(&self.before.0);
         let present = if self.present { "s.deleted IS NULL AND " } else { "" };
         // Not only as a part of a row: so it is plain to the planner that none is NULL, as indexes of some that may be ask.
-        let first = self.begins.first().map(|(column, value)| format!("{column} >= {value} AND ")).unwrap_or_default();
+        let first: String = if self.alone {
+            self.begins.iter().map(|(column, value)| format!("{column} = {value} AND ")).collect()
+        } else {
+            self.begins.first().map(|(column, value)| format!("{column} >= {value} AND ")).unwrap_or_default()
+        };
         let (then, direction) = self.then;
-        let order: Vec<_> = self
-            .begins
-            .iter()
-            .map(|(column, _)| *column)
-            .chain(then.iter().copied())
-            .map(|it| format!("{it} {direction}"))
-            .collect();
+        let order: Vec<_> =
+            in_rows.iter().map(|(column, _)| *column).chain(then.iter().copied()).map(|it| format!("{it} {direction}")).collect();
         format!(
             "{table}{join} WHERE {present}{first}({lowest}) >= ({lowest_values}) AND ({highest}) {} ({highest_values}) ORDER BY {}",
             self.before.1,
@@ -190,6 +193,7 @@ fn stretches(statement: &mut Statement, filter: &Filter, walk: Walk<'_>, after: 
                 before: (vec![("s.minute", before.clone())], "<="),
                 then: (&["s.minute", "s.session_id"], "ASC"),
                 present: true,
+                alone: false,
             };
             kinds.map(stretch).collect()
         }
@@ -204,14 +208,13 @@ fn by_age(
     after: Option<Place>,
     begins: Vec<(&'static str, String)>,
 ) -> Stretch {
-    let (created, session_id): (&'static str, &'static str) =
-        if letter(walk) == "l" { ("l.created", "l.session_id") } else { ("s.created", "s.session_id") };
-    let then: &'static [&'static str] =
-        if letter(walk) == "l" { &["l.created", "l.session_id"] } else { &["s.created", "s.session_id"] };
+    let of_labels = letter(walk) == "l";
+    let (created, then): (&'static str, &'static [&'static str]) =
+        if of_labels { ("l.created", &["l.created", "l.session_id"]) } else { ("s.created", &["s.created", "s.session_id"]) };
     let (time, id) = place(filter, after).unwrap_or((i64::MAX, String::new()));
-    let before = vec![(created, statement.bind_number(time)), (session_id, statement.bind_text(&id))];
+    let before = vec![(created, statement.bind_number(time)), (then[1], statement.bind_text(&id))];
     let from = vec![(created, statement.bind_number(filter.created.from.unwrap_or(i64::MIN)))];
-    Stretch { begins, from, before: (before, "<"), then: (then, "DESC"), present: letter(walk) == "s" }
+    Stretch { begins, from, before: (before, "<"), then: (then, "DESC"), present: !of_labels, alone: of_labels }
 }
 
 /// Where the entries begin that come after a place and can be like the filter.
