@@ -40,6 +40,10 @@ impl Planned {
             self.store.list(Query { filter, after, limit: 20 }).await.expect("a page");
         })
         .await
+        // Whether an entry fits is what the walk is read for.
+        .split_inclusive("Query Text")
+        .filter(|plan| plan.contains("AS fits"))
+        .collect()
     }
 }
 
