@@ -5,13 +5,21 @@
 
 mod bit_flips;
 mod census;
+mod clock;
 mod drive;
 mod form;
 mod judge;
+mod players;
 mod power_cut;
+mod slow;
 mod story;
 mod trace;
+mod unwritable;
 mod writer;
 
+#[path = "../support/program.rs"]
+mod program;
 #[path = "../support/mod.rs"]
 mod support;
+
+use support::sandbox;

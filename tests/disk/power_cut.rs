@@ -3,7 +3,7 @@
 use super::drive::{Drive, Remains, Syncs};
 use super::form::{below, by_form, seed};
 use super::judge::Ledger;
-use super::support::sandbox::{again, assert_passed, companions_store, inside, run, text};
+use super::support::sandbox::{again, assert_passed, build_preload, companions_store, inside};
 use super::trace::{self, Did, Step};
 use super::writer::{End, write};
 use mancala::random::SeededDice;
@@ -32,10 +32,9 @@ pub fn folder() -> TempDir {
 /// What writers did to a folder, several runs of them.
 fn record(test: &str) -> Vec<Step> {
     let folder = folder();
-    let (library, trace, disk) = (folder.path().join("shim.so"), folder.path().join("trace"), folder.path().join("disk"));
+    let (trace, disk) = (folder.path().join("trace"), folder.path().join("disk"));
     fs::create_dir(&disk).expect("a folder");
-    let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/support/recorded_disk.c");
-    run("cc", &["-shared", "-fPIC", "-O1", "-o", text(&library), source, "-ldl", "-lpthread"]);
+    let library = build_preload("recorded_disk", folder.path());
     for (number, end) in RUNS.iter().enumerate() {
         let mut command = again(test, &["env"]);
         command.env("LD_PRELOAD", &library).env("RECORD_FOLDER", &disk).env("RECORD_TRACE", &trace);
