@@ -5,10 +5,11 @@ use super::census::{Census, Finding};
 use super::form::{below, by_form, percent, pick, seed};
 use super::power_cut::{block_on, folder};
 use super::story::Group;
+use super::support::store_conformance as suite;
 use mancala::game::Dice;
 use mancala::random::SeededDice;
-use mancala::store::Store;
 use mancala::store::sqlite::{Options, SqliteStore};
+use mancala::store::{Appended, Store};
 use rusqlite::Connection;
 use std::collections::BTreeMap;
 use std::fs;
@@ -115,4 +116,55 @@ fn find(files: &Files, census: &Census) -> Finding {
             }
         }
     })
+}
+
+/// After a power cut nothing tells a last transaction that was damaged from one that was never finished. All before it are safe.
+#[test]
+fn without_shared_memory_only_the_last_transaction_can_be_lost() {
+    let dice = &mut SeededDice::new(seed());
+    let folder = folder();
+    let path = folder.path().join("store.db");
+    let (files, ends) = block_on(async {
+        let store = SqliteStore::open(&path, Options::default()).expect("a new store");
+        let mut ends = Vec::new();
+        for version in 0..10 {
+            match version {
+                0 => drop(store.create(suite::create("s")).await.expect("create")),
+                _ => assert_eq!(store.append(suite::append("s", version)).await, Ok(Appended::Done)),
+            }
+            ends.push(files_of(&path)["-wal"].len());
+        }
+        (files_of(&path), ends)
+    });
+    let last = ends[8];
+    for n in 0..by_form(60, 2_000) {
+        let mut files = files.clone();
+        files.remove("-shm");
+        let log = files.get_mut("-wal").expect("a log");
+        // In the header, in any of the transactions, and in the last.
+        let at = match n % 3 {
+            0 => below(dice, 32),
+            1 => below(dice, last),
+            _ => last + below(dice, log.len() - last),
+        };
+        log[at] ^= 1 << dice.below(8);
+        for (suffix, content) in &files {
+            fs::write(folder.path().join(format!("copy.db{suffix}")), content).expect("a file");
+        }
+        let opened = SqliteStore::open(&folder.path().join("copy.db"), Options::default());
+        match opened {
+            Err(error) => {
+                assert!(at < last && error.to_string().contains("its log is not as it was written"), "byte {at}: {error}")
+            }
+            Ok(store) => block_on(async {
+                let events = store.read("s", 0, 100).await.expect("a read").expect("the session").len();
+                assert!(at >= last && events == 9, "byte {at} of {last} was flipped, and {events} events are left");
+                store.close().await;
+            }),
+        }
+        for suffix in SUFFIXES {
+            // Closing removes the log, if it was opened.
+            let _ = fs::remove_file(folder.path().join(format!("copy.db{suffix}")));
+        }
+    }
 }

@@ -1,12 +1,15 @@
 //! The machine's clock is set, back and forth by hours, while the program runs and while it does not.
 
-use super::form::{below, by_form, seed};
+use super::app::{App, START, apply, body};
+use super::form::{below, by_form, percent, seed};
 use super::players::{make_tables, play};
 use super::power_cut::block_on;
 use super::program::Program;
 use super::support::sandbox::{build_preload, text};
 use mancala::game::Dice;
 use mancala::random::SeededDice;
+use mancala::service::{Retention, Swept};
+use mancala::store::Store;
 use mancala::wire::proto;
 use std::fs;
 use std::time::Duration;
@@ -29,7 +32,7 @@ fn whoever_sets_the_clock_changes_no_result() {
     let folder = TempDir::new().expect("a folder");
     let library = build_preload("jumping_clock", folder.path());
     let (store, ahead) = (folder.path().join("store.db"), folder.path().join("ahead"));
-    let mut set_ahead = |hours: i64| fs::write(&ahead, (hours * HOUR).to_string()).expect("a file");
+    let set_ahead = |hours: i64| fs::write(&ahead, (hours * HOUR).to_string()).expect("a file");
     let variables = [("LD_PRELOAD", text(&library)), ("CLOCK_AHEAD", text(&ahead))];
     block_on(async {
         // At every start it is earlier than before: time does not go back for sessions that are there.
@@ -63,4 +66,57 @@ fn whoever_sets_the_clock_changes_no_result() {
             program.stop();
         }
     });
+}
+
+const HOURS: Duration = Duration::from_secs(3_600);
+
+/// What nothing has happened to for ten hours is announced, and deleted two hours later.
+const RETENTION: Retention = Retention {
+    finished: Some(HOURS.saturating_mul(10)),
+    aborted: Some(HOURS.saturating_mul(10)),
+    abandoned: Some(HOURS.saturating_mul(10)),
+    notice: HOURS.saturating_mul(2),
+};
+
+/// Sessions that are played, left alone, announced to expire and deleted, by a clock that shows anything.
+#[tokio::test(flavor = "multi_thread")]
+async fn no_session_expires_before_its_announced_time() {
+    let dice = &mut SeededDice::new(seed());
+    let app = App::start().await;
+    let mut sessions = Vec::new();
+    let mut all = Swept::default();
+    for _ in 0..by_form(300, 5_000) {
+        let now = START + (dice.below(80) as i64 - 40) * HOUR * 1_000_000;
+        app.clock.set(now);
+        if sessions.len() < 8 {
+            sessions.push(app.create("ayoayo").await);
+        }
+        let played = sessions[below(dice, sessions.len())].clone();
+        if percent(dice, 50) {
+            let mv = app.legal_moves(&played).await.pop();
+            if let Some(mv) = mv {
+                body(app.sessions().apply_move(apply(&played, &mv)).await);
+                assert_eq!(app.store.head(&played).await.expect("head").expect("the session").expires, None, "it goes on");
+            }
+        }
+        let mut announced = Vec::new();
+        for session_id in &sessions {
+            announced.push(app.store.head(session_id).await.expect("head").expect("the session").expires);
+        }
+        let swept = app.service.sweep(&RETENTION).await.expect("a sweep");
+        all = Swept { announced: all.announced + swept.announced, deleted: all.deleted + swept.deleted };
+        for (session_id, announced) in std::mem::take(&mut sessions).into_iter().zip(announced) {
+            if app.store.head(&session_id).await.expect("head").is_some() {
+                sessions.push(session_id);
+            } else {
+                assert!(announced.is_some_and(|announced| announced <= now), "{session_id} was deleted before {announced:?}");
+            }
+        }
+        for session_id in &sessions {
+            let events = app.store.read(session_id, 0, usize::MAX).await.expect("a read").expect("the session");
+            assert!(events.is_sorted_by_key(|event| event.time), "the times of {session_id} go back");
+        }
+    }
+    println!("{all:?}");
+    assert!(all.announced > all.deleted && all.deleted > 0, "{all:?}");
 }

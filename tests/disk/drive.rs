@@ -74,7 +74,7 @@ impl Drive {
             }
             Did::Wrote { .. } | Did::Resized(_) => self.files[self.names[name]].pending.push(did.clone()),
             Did::Synced if counts => self.files[self.names[name]].sync(),
-            Did::Synced | Did::Noted(_) => {}
+            Did::Synced | Did::Noted(_) | Did::MadeFolder => {}
             Did::Shared(memory) => self.shared.push((name.clone(), memory.clone())),
         }
     }
@@ -190,7 +190,7 @@ impl Syncs {
                             Syncs::NoneOfFolder => step.name != FOLDER,
                         };
                     }
-                    Did::Created | Did::Resized(_) | Did::Unlinked | Did::Shared(_) | Did::Noted(_) => {}
+                    Did::Created | Did::MadeFolder | Did::Resized(_) | Did::Unlinked | Did::Shared(_) | Did::Noted(_) => {}
                 }
                 false
             })

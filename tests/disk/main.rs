@@ -17,6 +17,8 @@ mod trace;
 mod unwritable;
 mod writer;
 
+#[path = "../support/app.rs"]
+mod app;
 #[path = "../support/program.rs"]
 mod program;
 #[path = "../support/mod.rs"]

@@ -29,17 +29,17 @@ pub fn folder() -> TempDir {
     if memory.is_dir() { TempDir::new_in(memory) } else { TempDir::new() }.expect("a folder")
 }
 
-/// What writers did to a folder, several runs of them.
-fn record(test: &str) -> Vec<Step> {
+/// What some writers, as they are, did to a folder. Their store is at this path in it.
+fn record(test: &str, store: &str, runs: &[End]) -> Vec<Step> {
     let folder = folder();
     let (trace, disk) = (folder.path().join("trace"), folder.path().join("disk"));
     fs::create_dir(&disk).expect("a folder");
     let library = build_preload("recorded_disk", folder.path());
-    for (number, end) in RUNS.iter().enumerate() {
+    for (number, end) in runs.iter().enumerate() {
         let mut command = again(test, &["env"]);
         command.env("LD_PRELOAD", &library).env("RECORD_FOLDER", &disk).env("RECORD_TRACE", &trace);
         let output =
-            command.env("MANCALA_TEST_STORE", disk.join("store.db")).env(RUN, number.to_string()).output().expect("this test");
+            command.env("MANCALA_TEST_STORE", disk.join(store)).env(RUN, number.to_string()).output().expect("this test");
         match end {
             End::Closed => assert_passed(test, &output),
             End::Killed => assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr)),
@@ -108,7 +108,7 @@ fn what_was_acknowledged_survives_a_power_cut() {
         return block_on(write(&companions_store(), run as u64, RUNS[run]));
     }
     let seed = seed();
-    let steps = record(test);
+    let steps = record(test, "store.db", &RUNS);
     let syncs = steps.iter().filter(|step| step.did == Did::Synced).count();
     let notes = steps.iter().filter(|step| matches!(step.did, Did::Noted(note) if note.answered)).count();
     let checkpoints = steps.windows(2).filter(|pair| pair[0].name.ends_with("-wal") && pair[1].name.ends_with(".db")).count();
@@ -125,4 +125,16 @@ fn what_was_acknowledged_survives_a_power_cut() {
         println!("planted {syncs:?}: caught at cut {}: {}", tally.cuts, tally.wrong.first().map_or("not at all", |wrong| wrong));
         assert_eq!(tally.wrong.len(), 1, "{syncs:?} was not caught, MANCALA_TEST_SEED={seed}");
     }
+}
+
+#[test]
+fn a_new_folder_survives_a_power_cut() {
+    let test = "power_cut::a_new_folder_survives_a_power_cut";
+    if inside(test) {
+        let store = SqliteStore::open(&companions_store(), Options::default()).expect("a new store");
+        return block_on(store.close());
+    }
+    let steps = record(test, "new/store.db", &[End::Closed]);
+    let of_folder: Vec<_> = steps.iter().map(|step| (step.name.as_str(), &step.did)).collect();
+    assert_eq!(of_folder[..2], [("new", &Did::MadeFolder), (".", &Did::Synced)], "it is synced into the folder that it is in");
 }

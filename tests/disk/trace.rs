@@ -6,6 +6,8 @@ use super::writer::LEDGER;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Did {
     Created,
+    /// As a folder. What is in it is not followed.
+    MadeFolder,
     Wrote {
         at: usize,
         data: Vec<u8>,
@@ -49,6 +51,7 @@ pub fn read(mut bytes: &[u8]) -> Vec<Step> {
             b'W' if name == LEDGER => Did::Noted(note(data)),
             _ if name == LEDGER => continue,
             b'C' => Did::Created,
+            b'D' => Did::MadeFolder,
             b'W' => Did::Wrote { at, data: data.to_vec() },
             b'T' => Did::Resized(at),
             b'S' => Did::Synced,

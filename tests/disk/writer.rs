@@ -20,7 +20,7 @@ const CALLERS: u64 = 4;
 
 /// Groups of sessions of one run.
 pub fn groups_per_run() -> u64 {
-    by_form(16, 60)
+    by_form(16, 24)
 }
 
 /// More jobs than the store does between two checkpoints. They change nothing.

@@ -2,7 +2,7 @@
  * RECORD_TRACE, in the order in which it is done. Syncs are recorded and not done: the trace is what says what a disk must keep.
  *
  * A record is: kind, length of the name, two bytes of nothing, length of the data (4 bytes), offset (8 bytes), name, data.
- * Kinds: C created, W written, T cut or extended to the offset, S synced (the folder is "."), U unlinked, and M: what the
+ * Kinds: C created, D created as a folder, W written, T cut or extended to the offset, S synced (the folder is "."), U unlinked, and M: what the
  * shared memory of SQLite's log began with when the file "ledger" was written. Numbers are little-endian. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -164,6 +165,17 @@ int unlink(const char *path) {
     pthread_mutex_lock(&order);
     int end = REAL(unlink, path_t)(path);
     if (end == 0 && !strstr(name, "-shm")) record('U', name, 0, NULL, 0);
+    pthread_mutex_unlock(&order);
+    return end;
+}
+
+int mkdir(const char *path, mode_t mode) {
+    int (*real)(const char *, mode_t) = REAL(mkdir, int (*)(const char *, mode_t));
+    const char *name = name_of(path);
+    if (!name) return real(path, mode);
+    pthread_mutex_lock(&order);
+    int end = real(path, mode);
+    if (end == 0) record('D', name, 0, NULL, 0);
     pthread_mutex_unlock(&order);
     return end;
 }

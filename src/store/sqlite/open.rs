@@ -70,11 +70,19 @@ fn canonical(path: &Path) -> Result<PathBuf, OpenError> {
 }
 
 fn make_folder(folder: &Path) -> io::Result<()> {
+    let new: Vec<_> = folder.ancestors().take_while(|folder| !folder.as_os_str().is_empty() && !folder.exists()).collect();
     let mut builder = DirBuilder::new();
     builder.recursive(true);
     #[cfg(unix)]
     std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.create(folder)
+    builder.create(folder)?;
+    // A folder survives a loss of power once the one that it is in is synced. SQLite sees to its files, not to their folder.
+    #[cfg(unix)]
+    for new in new {
+        let outer = new.parent().filter(|outer| !outer.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        File::open(outer)?.sync_all()?;
+    }
+    Ok(())
 }
 
 /// Refuses what is not ours, and what is cut short, by the header alone: SQLite may change a file merely by opening it,
