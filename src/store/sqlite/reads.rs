@@ -6,11 +6,11 @@ use crate::store::{Creation, EventHash, Head, Request, State, StoredEvent};
 use rusqlite::types::Type;
 use rusqlite::{Connection, OptionalExtension, Row};
 
-/// A statement that reads heads, of the sessions that a condition chooses.
+/// A statement that reads heads, of the sessions that a condition chooses; in column 13 their keys.
 pub(super) fn select_heads(condition: &str) -> String {
     format!(
         "SELECT session_id, game, state, created, updated, version, labels, summary, south_player, north_player, expires, deadline,
-                {SESSION_IS_SOUND}
+                {SESSION_IS_SOUND}, key
          FROM sessions WHERE {condition}"
     )
 }
