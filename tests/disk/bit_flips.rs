@@ -38,14 +38,12 @@ fn make_files() -> [(&'static str, Files); 3] {
         for number in 0..GROUPS / 2 {
             Group::of(number).write(&store).await;
         }
-        let files = files_of(&path);
         store.close().await;
         let store = SqliteStore::open(&path, Options::default()).expect("it opens again");
         // What was there is in the file, and all of the rest in the log.
         for number in GROUPS / 2..GROUPS {
             Group::of(number).write(&store).await;
         }
-        drop(files);
         let logged = files_of(&path);
         let shell = Connection::open(&path).expect("the store");
         shell.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(())).expect("a checkpoint");
