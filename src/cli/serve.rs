@@ -74,6 +74,7 @@ async fn serve(config: &Config) -> Result<(), Failure> {
         tokio::spawn(sessions.clone().keep_swept(retention, every))
     });
     let timekeeper = tokio::spawn(sessions.clone().keep_time(TIME_KEPT_EVERY));
+    let informer = tokio::spawn(sessions.clone().keep_informed());
     let (stopping, stop_streams) = watch::channel(false);
     let compute = Compute::new(config.server.worker_threads());
     let access = match config.auth.mode {
@@ -91,7 +92,7 @@ async fn serve(config: &Config) -> Result<(), Failure> {
             config.streams.settings(stop_streams),
         )));
 
-    let (ready, readiness) = watch::channel(true);
+    let (ready, readiness) = watch::channel(*store.health().borrow() == Health::Writable);
     let parts = Parts { store: opened, sessions, compute, calls, connections: settings.counts.clone() };
     let (leaving, leaves) = watch::channel(false);
     let watched = watch_over(config, parts, readiness.clone(), leaves).await?;
@@ -109,6 +110,7 @@ async fn serve(config: &Config) -> Result<(), Failure> {
     let served = server::serve(listener, api, settings, readiness, stopping, stop).await;
     // Wherever this cuts it, the next look goes on from there.
     timekeeper.abort();
+    informer.abort();
     if let Some(sweep) = sweep {
         // Wherever this cuts it, the next sweep goes on from there.
         sweep.abort();
