@@ -25,7 +25,7 @@ impl Program {
     /// Starts it with its data in this store, as on its command line, and a home.
     pub fn serve_on(store: &OsStr, home: &Path) -> Program {
         let mut command = Command::new(env!("CARGO_BIN_EXE_mancala"));
-        command.args(["serve", "--listen", "127.0.0.1:0", "--store"]).arg(store);
+        command.args(["serve", "--log", "warn", "--listen", "127.0.0.1:0", "--store"]).arg(store);
         command.env_clear().env("HOME", home);
         let mut child = command.stdout(Stdio::piped()).stdin(Stdio::null()).spawn().expect("the program starts");
         let mut said = BufReader::new(child.stdout.take().expect("piped"));
