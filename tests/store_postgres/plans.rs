@@ -59,6 +59,7 @@ async fn every_page_is_a_walk_along_one_index_from_its_place_on() {
     let game = || Some("game1".to_owned());
     let label = |name: &str, value: &str| [(name.to_owned(), value.to_owned())].into();
     let late = Span { from: Some(39_500 * 60_000_000), before: None };
+    let early = Span { from: Some(1_000 * 60_000_000), before: None };
     for (filter, index) in [
         (any(), "sessions_by_age"),
         (Filter { game: game(), ..any() }, "sessions_by_game"),
@@ -68,13 +69,15 @@ async fn every_page_is_a_walk_along_one_index_from_its_place_on() {
         (Filter { labels: label("a", "1"), game: game(), ..any() }, "labels_by_value"),
         (Filter { players: ["p".to_owned()].into(), ..any() }, "sessions_by_south"),
         (Filter { updated: late, ..any() }, "sessions_by_update"),
-        (Filter { created: late, ..any() }, "sessions_by_age"),
+        (Filter { created: early, ..any() }, "sessions_by_age"),
     ] {
         let plans = planned.list(filter.clone()).await;
-        assert!(plans.contains(&format!("using {index} ")), "{filter:?} does not walk along {index}:\n{plans}");
+        let walked = ["using", "on"].iter().any(|how| plans.contains(&format!("{how} {index} ")));
+        assert!(walked, "{filter:?} does not walk along {index}:\n{plans}");
         assert!(!plans.contains("Seq Scan"), "{filter:?}:\n{plans}");
-        // What last changed in a time is found by the minute, and sorted.
-        assert!(filter.updated != Span::default() || !plans.contains("Sort  ("), "{filter:?}:\n{plans}");
+        // What last changed in a time is found by the minute and sorted; so are the two seats of a player.
+        let sorted = filter.updated != Span::default() || !filter.players.is_empty();
+        assert!(sorted || !plans.contains("Sort  ("), "{filter:?}:\n{plans}");
     }
 
     let (store, by) = (&planned.store, 5_000 * 60_000_000);
@@ -89,7 +92,9 @@ async fn every_page_is_a_walk_along_one_index_from_its_place_on() {
         (of_overdue, "clocks_by_deadline"),
         (of_changes, "sessions_by_deletion"),
     ] {
-        assert!(plans.contains(&format!("using {index} ")) && !plans.contains("Sort  ("), "{index}:\n{plans}");
+        assert!(plans.contains(&format!("using {index} ")), "{index}:\n{plans}");
+        // Of changes the last event and the last deletion are compared: those two are sorted.
+        assert!(index == "sessions_by_deletion" || !plans.contains("Sort  ("), "{index}:\n{plans}");
     }
     planned.store.close().await;
 }

@@ -214,7 +214,7 @@ fn by_age(
     let (time, id) = place(filter, after).unwrap_or((i64::MAX, String::new()));
     let before = vec![(created, statement.bind_number(time)), (then[1], statement.bind_text(&id))];
     let from = vec![(created, statement.bind_number(filter.created.from.unwrap_or(i64::MIN)))];
-    Stretch { begins, from, before: (before, "<"), then: (then, "DESC"), present: !of_labels, alone: of_labels }
+    Stretch { begins, from, before: (before, "<"), then: (then, "DESC"), present: !of_labels, alone: walk != Walk::Sessions }
 }
 
 /// Where the entries begin that come after a place and can be like the filter.
