@@ -66,7 +66,7 @@ struct Shared {
 #[async_trait]
 impl Home for Shared {
     fn start_server(&self) -> Program {
-        Program::serve_on(OsStr::new(&self.url), self.folder.path())
+        Program::serve_on(OsStr::new(&self.url), self.folder.path(), &[])
     }
 
     async fn store(&self) -> Arc<dyn Store> {

@@ -38,7 +38,7 @@ fn discard(ledger: Arc<Ledger>) {
 
 #[test]
 fn no_random_schedule_is_objected_to() {
-    let (first, until) = (first_seed(), Instant::now() + seconds(20, 3_600));
+    let (first, until) = (first_seed(), Instant::now() + seconds(28, 3_600));
     let (mut tally, mut schedules) = (Tally::default(), 0);
     while Instant::now() < until {
         let plan = Plan::draw(first.wrapping_add(schedules), None);

@@ -2,12 +2,14 @@
 
 mod batches;
 mod changes;
+mod checksum;
 mod condition;
 mod errors;
 mod expiry;
 mod imports;
 mod lists;
 mod lock;
+mod log;
 mod open;
 mod open_error;
 mod pool;
@@ -15,6 +17,7 @@ mod queue;
 mod reads;
 mod schema;
 mod walk;
+mod whole;
 mod writer;
 mod writes;
 

@@ -95,7 +95,9 @@ impl Wrap for Overlay {
         if self.below(6) == 0 {
             let mut ahead = self.ahead.lock().await;
             let waiting = ahead.entry(session_id).or_default();
-            waiting.iter().position(|waits| *waits == append).map(|place| waiting.truncate(place));
+            if let Some(place) = waiting.iter().position(|waits| *waits == append) {
+                waiting.truncate(place);
+            }
             return Err(StoreError::Unavailable("it could not be made durable".to_owned()));
         }
         let durable = flush(&*self.inner, &self.ahead, &append).await?;
