@@ -18,8 +18,20 @@ const WITHOUT_HINTS: Duration = Duration::from_millis(500);
 /// Where hints are lost and nobody notices.
 const HINTS_LOST: Duration = Duration::from_millis(1_500);
 
+/// Moves in a session: fewer than a match has.
+const MOVES: u32 = 100;
+
 /// Plays so many moves at the first replica; the times from their acknowledgements until the second one's watcher was told, in order.
-async fn delays(fleet: &Fleet, session: &str, moves: u32, seed: u64) -> Vec<Duration> {
+async fn delays(fleet: &Fleet, name: &str, moves: u32, seed: u64) -> Vec<Duration> {
+    let mut delays = Vec::new();
+    for played in (0..moves).step_by(MOVES as usize) {
+        delays.extend(delays_in(fleet, &format!("{name}-{played}-1"), MOVES.min(moves - played), seed).await);
+    }
+    delays.sort_unstable();
+    delays
+}
+
+async fn delays_in(fleet: &Fleet, session: &str, moves: u32, seed: u64) -> Vec<Duration> {
     let (plays, watches) = (fleet.door(0), fleet.door(1));
     let call = |what, request: String| Call { session: session.to_owned(), request, expected_version: None, what };
     let mut seen = plays.send(&call(What::Create, format!("makes-{session}")), None).await.expect("a session");
@@ -51,7 +63,6 @@ async fn delays(fleet: &Fleet, session: &str, moves: u32, seed: u64) -> Vec<Dura
         delays.push(at.saturating_duration_since(acknowledged));
     }
     watching.abort();
-    delays.sort_unstable();
     delays
 }
 
@@ -70,23 +81,23 @@ async fn watchers_at_one_replica_see_what_is_played_at_another() {
     let cluster = blocking(Cluster::shared);
     let database = blocking(|| cluster.database());
     let fleet = Fleet::with_proxies(cluster.port(), &database, 2, &[], seed).await;
-    let hinted = delays(&fleet, "hinted-1", times(100, 5_000), seed).await;
+    let hinted = delays(&fleet, "hinted", times(100, 5_000), seed).await;
     assert_soon("with hints", &hinted, WITH_HINTS);
 
     // The second replica can't listen, and knows it.
     let proxy = &fleet.proxies[1];
     proxy.forbid_listening(true);
-    let unhinted = delays(&fleet, "unhinted-1", times(12, 500), seed).await;
+    let unhinted = delays(&fleet, "unhinted", times(12, 500), seed).await;
     assert_soon("without hints", &unhinted, WITHOUT_HINTS);
 
     // It listens again, and hears nothing.
     proxy.forbid_listening(false);
     proxy.swallow_notifications(true);
     tokio::time::sleep(Duration::from_secs(1)).await;
-    let lost = delays(&fleet, "lost-1", times(6, 200), seed).await;
+    let lost = delays(&fleet, "lost", times(6, 200), seed).await;
     assert_soon("with all hints lost", &lost, HINTS_LOST);
 
     proxy.swallow_notifications(false);
-    let again = delays(&fleet, "again-1", times(30, 1_000), seed).await;
+    let again = delays(&fleet, "again", times(30, 1_000), seed).await;
     assert_soon("with hints again", &again, WITH_HINTS);
 }
