@@ -43,6 +43,8 @@ pub struct Stats {
     pub failed: Vec<String>,
     /// When changes were acknowledged, and where.
     pub acknowledged: Vec<(Instant, usize)>,
+    /// Attempts at a change after which nobody could say whether it has happened.
+    pub unknown: usize,
     /// The longest that an attempt has taken.
     pub longest_attempt: Duration,
     /// The longest that a call has gone on after its deadline.
@@ -218,11 +220,13 @@ impl Client {
                 why: format!("{:?} {}", status.code(), status.message()),
             },
         };
-        if common.habit == Habit::UnknownIsFailure && answer.outcome == Outcome::Unknown {
+        let unknown = answer.outcome == Outcome::Unknown;
+        if common.habit == Habit::UnknownIsFailure && unknown {
             answer = Answer { outcome: Outcome::Failed, may_repeat: false, ..answer };
         }
         common.ledger.ended(invoked, &answer.outcome);
         let mut stats = common.stats.lock().expect("no panic");
+        stats.unknown += usize::from(unknown && !call.what.is_read());
         stats.longest_attempt = stats.longest_attempt.max(took);
         if matches!(answer.outcome, Outcome::Done(_)) && !call.what.is_read() {
             stats.acknowledged.push((Instant::now(), place));

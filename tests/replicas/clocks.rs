@@ -6,7 +6,7 @@ use crate::replica::Settings;
 use crate::times;
 use mancala::wire::proto::clock_setting::Kind;
 use mancala::wire::proto::event::Body;
-use mancala::wire::proto::{self, WatchSessionsRequest};
+use mancala::wire::proto::{self, SessionChange, WatchSessionsRequest};
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 use tokio::time::timeout;
@@ -29,8 +29,24 @@ struct Story {
     versions: Vec<u32>,
 }
 
+impl Story {
+    fn take_in(&mut self, change: SessionChange) {
+        self.deleted += u32::from(change.deleted);
+        for event in change.events {
+            self.versions.push(event.version);
+            match event.body.expect("an event") {
+                Body::TimedOut(_) => self.timed_out += 1,
+                Body::RoundEnded(_) => self.rounds_ended += 1,
+                Body::Ended(_) => self.ended += 1,
+                Body::Expiring(_) => self.expiring += 1,
+                _ => {}
+            }
+        }
+    }
+}
+
 /// A session in which both seats have moved, so that South's clock runs, and in which nobody moves any more.
-async fn leave_running(fleet: &Fleet, number: u32) -> String {
+async fn leave_running(fleet: &Fleet, number: u32) {
     let session_id = format!("left-{number}");
     let at = |attempt: u32| fleet.replica((number + attempt) as usize % fleet.len()).sessions();
     let duration = |time: Duration| Some(prost_types::Duration { seconds: 0, nanos: time.as_nanos() as i32 });
@@ -47,7 +63,6 @@ async fn leave_running(fleet: &Fleet, number: u32) -> String {
         let play = proto::ApplyMoveRequest { session_id: session_id.clone(), r#move, ..Default::default() };
         at(attempt).apply_move(play).await.expect("a move");
     }
-    session_id
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -58,27 +73,22 @@ async fn rounds_end_once_and_sessions_expire_once() {
     let fleet = Fleet::direct(&cluster.url(&database), 3, SHORT_LIVED);
     let follow = WatchSessionsRequest { from_start: true, ..Default::default() };
     let mut feed = fleet.replica(0).sessions().watch_sessions(follow).await.expect("a feed").into_inner();
-    let mut stories = BTreeMap::new();
-    for number in 0..times(20, 2_000) {
-        stories.insert(leave_running(&fleet, number).await, Story::default());
-    }
-    while stories.values().any(|story| story.deleted == 0) {
-        let news = timeout(Duration::from_secs(60), feed.message()).await.expect("news in time");
-        for change in news.expect("the feed goes on").expect("the feed goes on").changes {
-            let story = stories.get_mut(&change.session_id).expect("one of ours");
-            story.deleted += u32::from(change.deleted);
-            for event in change.events {
-                story.versions.push(event.version);
-                match event.body.expect("an event") {
-                    Body::TimedOut(_) => story.timed_out += 1,
-                    Body::RoundEnded(_) => story.rounds_ended += 1,
-                    Body::Ended(_) => story.ended += 1,
-                    Body::Expiring(_) => story.expiring += 1,
-                    _ => {}
-                }
+    let mut stories = BTreeMap::<String, Story>::new();
+    let sessions = times(20, 2_000);
+    let leaving = async {
+        for number in 0..sessions {
+            leave_running(&fleet, number).await;
+        }
+    };
+    let following = async {
+        while stories.values().filter(|story| story.deleted > 0).count() < sessions as usize {
+            let news = timeout(Duration::from_secs(60), feed.message()).await.expect("news in time");
+            for change in news.expect("the feed goes on").expect("the feed goes on").changes {
+                stories.entry(change.session_id.clone()).or_default().take_in(change);
             }
         }
-    }
+    };
+    tokio::join!(leaving, following);
     for (session, story) in &stories {
         // Created, two moves, and what they have come to.
         let versions = (1..=story.versions.len() as u32).collect();

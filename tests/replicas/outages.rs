@@ -93,7 +93,7 @@ async fn fail_over(seed: u64, synchronous: bool) -> FailedOver {
     let standby = blocking(|| primary.standby(synchronous));
     let fleet = Fleet::direct(&primary.url_of_either(&standby, &database), 2, &[]);
     let name = if synchronous { "failover" } else { "loss" };
-    let scene = Scene::begin(&fleet, Load::new(name, seed)).await;
+    let scene = Scene::begin(&fleet, Load { lossless: synchronous, ..Load::new(name, seed) }).await;
     tokio::time::sleep(Duration::from_millis(600)).await;
     let stops = Instant::now();
     blocking(|| primary.stop(Stop::Immediate));

@@ -27,12 +27,14 @@ pub struct Load {
     pub limit: Limit,
     pub pause: Duration,
     pub habit: Habit,
+    /// Nothing that was acknowledged may be lost.
+    pub lossless: bool,
 }
 
 impl Load {
     pub fn new(name: &'static str, seed: u64) -> Load {
         let (limit, pause) = (Limit::Deadline(Duration::from_secs(5)), Duration::from_millis(20));
-        Load { seed, name, clients: 6, sessions: 8, watchers: 4, limit, pause, habit: Habit::Honest }
+        Load { seed, name, clients: 6, sessions: 8, watchers: 4, limit, pause, habit: Habit::Honest, lossless: true }
     }
 }
 
@@ -116,7 +118,7 @@ impl Scene {
         let (doubts, unresolved) = if self.load.habit == Habit::Honest { self.resolve().await } else { (0, Vec::new()) };
         let logs = read_logs(url, &self.common.sessions).await;
         let watched = self.watched(&logs).await;
-        let found = judge(&self.common.ledger.entries(), &logs, &watched);
+        let found = judge(&self.common.ledger.entries(), &logs, &watched, self.load.lossless);
         Ended { found, doubts, unresolved, load: self.load, common: self.common }
     }
 
