@@ -6,6 +6,7 @@
 //! Every write is durable when its call returns `Ok`, and atomic: a call that fails has left nothing behind, except
 //! for [`StoreError::Unknown`], after which the caller must look the request up.
 
+pub mod archive;
 mod feed;
 mod filter;
 mod hints;

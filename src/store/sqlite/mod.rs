@@ -1,15 +1,18 @@
 //! The embedded store: one SQLite file, written by one thread and read by a few connections.
 
+mod archive;
 mod batches;
 mod changes;
 mod condition;
 mod errors;
 mod expiry;
 mod imports;
+mod intake;
 mod lists;
 mod lock;
 mod open;
 mod open_error;
+mod origin;
 mod pool;
 mod queue;
 mod reads;
@@ -18,6 +21,9 @@ mod walk;
 mod writer;
 mod writes;
 
+pub use archive::SqliteArchive;
+pub use intake::SqliteIntake;
+pub use open::Hold;
 pub use open_error::OpenError;
 
 use super::{

@@ -1,9 +1,10 @@
 //! Opening a file: whatever is wrong with it is found here, before anything in it is changed.
 
-use super::Options;
+use super::errors::Failure;
 use super::lock::{Lock, sidecar};
 use super::open_error::OpenError;
 use super::schema::{self, Kind};
+use super::{Options, origin};
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 use std::fs::{DirBuilder, File, OpenOptions};
@@ -34,6 +35,13 @@ pub(super) struct Opened {
 
 /// Opens the store at `path`, or makes it if there is no file or an empty one.
 pub(super) fn open(path: &Path, options: &Options) -> Result<Opened, OpenError> {
+    let opened = open_to_take_in(path, options)?;
+    refuse_half_copied(&opened.writer, path)?;
+    Ok(opened)
+}
+
+/// The same, also of a store that is half copied.
+pub(super) fn open_to_take_in(path: &Path, options: &Options) -> Result<Opened, OpenError> {
     check_library(rusqlite::version_number())?;
     let path = canonical(path)?;
     // Before the lock, so that not even a lock file is put beside a file that is not ours.
@@ -43,6 +51,52 @@ pub(super) fn open(path: &Path, options: &Options) -> Result<Opened, OpenError> 
     let writer = open_writer(&path, options)?;
     let readers = (0..options.readers.max(1)).map(|_| open_reader(&path, options)).collect::<Result<_, _>>()?;
     Ok(Opened { writer, readers, lock })
+}
+
+/// Whether servers are kept off a store while it is read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Hold {
+    /// They may run and write.
+    Shared,
+    /// None may run.
+    Alone,
+}
+
+/// Opens the store at `path` to be read: not even its schema is brought up to date.
+pub(super) fn open_to_read(path: &Path, options: &Options, hold: Hold) -> Result<(Vec<Connection>, Option<Lock>), OpenError> {
+    check_library(rusqlite::version_number())?;
+    if !path.try_exists().map_err(|error| OpenError::io(path, error))? {
+        return Err(OpenError::Missing { path: path.to_owned() });
+    }
+    let path = canonical(path)?;
+    check_beginning(&path)?;
+    let lock = match hold {
+        Hold::Shared => None,
+        Hold::Alone => Some(Lock::take(&path)?),
+    };
+    let readers = (0..options.readers.max(1)).map(|_| open_reader(&path, options)).collect::<Result<Vec<_>, _>>()?;
+    for reader in &readers {
+        match schema::kind(reader).map_err(|error| OpenError::sqlite(&path, error))? {
+            Kind::Ours(schema::VERSION) => refuse_half_copied(reader, &path)?,
+            Kind::Ours(found) if found > schema::VERSION => {
+                return Err(OpenError::NewerSchema { path, found, known: schema::VERSION });
+            }
+            Kind::Ours(found) => return Err(OpenError::OlderSchema { path, found, known: schema::VERSION }),
+            Kind::Foreign(application_id) => return Err(OpenError::Foreign { path, application_id }),
+            Kind::Empty => return Err(OpenError::NotADatabase { path }),
+        }
+    }
+    Ok((readers, lock))
+}
+
+fn refuse_half_copied(connection: &Connection, path: &Path) -> Result<(), OpenError> {
+    let path = path.to_owned();
+    match origin::half_copied_from(connection) {
+        Ok(None) => Ok(()),
+        Ok(Some(from)) => Err(OpenError::HalfCopied { path, from }),
+        Err(Failure::Rows(detail)) => Err(OpenError::Damaged { path, detail }),
+        Err(Failure::Database(error)) => Err(OpenError::sqlite(&path, error)),
+    }
 }
 
 fn check_library(found: i32) -> Result<(), OpenError> {
