@@ -188,9 +188,6 @@ pub trait Intake: Send + Sync {
     /// What it has taken in.
     fn archive(&self) -> &dyn Archive;
 
-    /// Where it stands, without changing anything. What it would become by [`Intake::begin`] is what this says.
-    async fn standing(&self, from: &str) -> Result<Begun, StoreError>;
-
     /// Marks the store as half copied, so that no server opens it until [`Intake::finish`].
     ///
     /// `from` names the source. `now` becomes a place in the order of all changes that no other store of the same sessions has come

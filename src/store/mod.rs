@@ -7,12 +7,14 @@
 //! for [`StoreError::Unknown`], after which the caller must look the request up.
 
 pub mod archive;
+pub mod compare;
 mod feed;
 mod filter;
 mod hints;
 mod location;
 mod metrics;
 pub mod sqlite;
+pub mod transfer;
 
 pub use crate::session::{EventHash, Micros, State};
 pub use feed::{Change, Changed, Changes, Cursor};

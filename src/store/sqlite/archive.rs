@@ -92,7 +92,7 @@ fn sessions(connection: &Connection, from: &Mark, limit: Limit) -> Result<Portio
             Some(Piece::Part(part)) if !part.is_last => {
                 let version = part.events.last().map_or(after, |event| event.seq);
                 // A session that a whole portion has room for is not torn apart.
-                let mark = if pieces.len() == 1 || after > 0 {
+                let mark = if pieces.len() == 1 {
                     Mark { session_id: part.head.session_id.clone(), version }
                 } else {
                     pieces.pop();

@@ -40,17 +40,20 @@ impl SqliteIntake {
         .map_err(|error| OpenError::io(path, error))?;
         Ok(SqliteIntake { archive, writer })
     }
+
+    /// How the store at `path` stands that is to be copied into from there. Nothing is changed or made.
+    pub fn standing(path: &Path, from: &str) -> Result<Begun, OpenError> {
+        if !path.try_exists().map_err(|error| OpenError::io(path, error))? {
+            return Ok(Begun::New);
+        }
+        open::look(path, &Options::default(), |connection| origin::standing(connection, from))
+    }
 }
 
 #[async_trait]
 impl Intake for SqliteIntake {
     fn archive(&self) -> &dyn Archive {
         &self.archive
-    }
-
-    async fn standing(&self, from: &str) -> Result<Begun, StoreError> {
-        let from = from.to_owned();
-        self.writer.write(move |connection| origin::standing(connection, &from)).await
     }
 
     async fn begin(&self, from: &str, now: Micros) -> Result<Begun, StoreError> {

@@ -1,6 +1,7 @@
 //! The embedded store: one SQLite file, written by one thread and read by a few connections.
 
 mod archive;
+mod backup;
 mod batches;
 mod changes;
 mod condition;
@@ -22,6 +23,7 @@ mod writer;
 mod writes;
 
 pub use archive::SqliteArchive;
+pub use backup::{BackupError, back_up};
 pub use intake::SqliteIntake;
 pub use open::Hold;
 pub use open_error::OpenError;

@@ -64,39 +64,64 @@ pub enum Hold {
 
 /// Opens the store at `path` to be read: not even its schema is brought up to date.
 pub(super) fn open_to_read(path: &Path, options: &Options, hold: Hold) -> Result<(Vec<Connection>, Option<Lock>), OpenError> {
+    let path = present(path)?;
+    let lock = match hold {
+        Hold::Shared => None,
+        Hold::Alone => Some(Lock::take(&path)?),
+    };
+    let readers = (0..options.readers.max(1)).map(|_| open_present_reader(&path, options)).collect::<Result<Vec<_>, _>>()?;
+    refuse_half_copied(&readers[0], &path)?;
+    Ok((readers, lock))
+}
+
+/// Looks at something in the store at `path` while no server has it open, half copied or not.
+pub(super) fn look<T>(
+    path: &Path,
+    options: &Options,
+    look: impl FnOnce(&Connection) -> Result<T, Failure>,
+) -> Result<T, OpenError> {
+    let path = present(path)?;
+    let _lock = Lock::take(&path)?;
+    read_at(&path, look(&open_present_reader(&path, options)?))
+}
+
+/// The one true name of a file that is there and ours.
+fn present(path: &Path) -> Result<PathBuf, OpenError> {
     check_library(rusqlite::version_number())?;
     if !path.try_exists().map_err(|error| OpenError::io(path, error))? {
         return Err(OpenError::Missing { path: path.to_owned() });
     }
     let path = canonical(path)?;
     check_beginning(&path)?;
-    let lock = match hold {
-        Hold::Shared => None,
-        Hold::Alone => Some(Lock::take(&path)?),
-    };
-    let readers = (0..options.readers.max(1)).map(|_| open_reader(&path, options)).collect::<Result<Vec<_>, _>>()?;
-    for reader in &readers {
-        match schema::kind(reader).map_err(|error| OpenError::sqlite(&path, error))? {
-            Kind::Ours(schema::VERSION) => refuse_half_copied(reader, &path)?,
-            Kind::Ours(found) if found > schema::VERSION => {
-                return Err(OpenError::NewerSchema { path, found, known: schema::VERSION });
-            }
-            Kind::Ours(found) => return Err(OpenError::OlderSchema { path, found, known: schema::VERSION }),
-            Kind::Foreign(application_id) => return Err(OpenError::Foreign { path, application_id }),
-            Kind::Empty => return Err(OpenError::NotADatabase { path }),
-        }
+    Ok(path)
+}
+
+/// A reader of a file that this program can read as it is.
+fn open_present_reader(path: &Path, options: &Options) -> Result<Connection, OpenError> {
+    let path = path.to_owned();
+    let reader = open_reader(&path, options)?;
+    match schema::kind(&reader).map_err(|error| OpenError::sqlite(&path, error))? {
+        Kind::Ours(schema::VERSION) => Ok(reader),
+        Kind::Ours(found) if found > schema::VERSION => Err(OpenError::NewerSchema { path, found, known: schema::VERSION }),
+        Kind::Ours(found) => Err(OpenError::OlderSchema { path, found, known: schema::VERSION }),
+        Kind::Foreign(application_id) => Err(OpenError::Foreign { path, application_id }),
+        Kind::Empty => Err(OpenError::NotADatabase { path }),
     }
-    Ok((readers, lock))
 }
 
 fn refuse_half_copied(connection: &Connection, path: &Path) -> Result<(), OpenError> {
-    let path = path.to_owned();
-    match origin::half_copied_from(connection) {
-        Ok(None) => Ok(()),
-        Ok(Some(from)) => Err(OpenError::HalfCopied { path, from }),
-        Err(Failure::Rows(detail)) => Err(OpenError::Damaged { path, detail }),
-        Err(Failure::Database(error)) => Err(OpenError::sqlite(&path, error)),
+    match read_at(path, origin::half_copied_from(connection))? {
+        None => Ok(()),
+        Some(from) => Err(OpenError::HalfCopied { path: path.to_owned(), from }),
     }
+}
+
+/// What was read of the store at this path.
+fn read_at<T>(path: &Path, read: Result<T, Failure>) -> Result<T, OpenError> {
+    read.map_err(|failure| match failure {
+        Failure::Rows(detail) => OpenError::Damaged { path: path.to_owned(), detail },
+        Failure::Database(error) => OpenError::sqlite(path, error),
+    })
 }
 
 fn check_library(found: i32) -> Result<(), OpenError> {

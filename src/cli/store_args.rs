@@ -1,0 +1,56 @@
+//! Which store a command works on.
+
+use super::Failure;
+use crate::config::{Config, Sources};
+use crate::store::Location;
+use crate::store::archive::{Archive, Begun, Intake};
+use crate::store::sqlite::{Hold, SqliteArchive, SqliteIntake};
+use std::path::PathBuf;
+
+/// Flags that say which store is meant.
+#[derive(Debug, clap::Args)]
+pub struct StoreArgs {
+    /// The store: a file, sqlite:PATH or postgres://USER@HOST/DATABASE [default: the one that `serve` would use]
+    #[arg(long, value_name = "LOCATION")]
+    store: Option<Location>,
+    /// Configuration file (TOML) to read the store's place from [environment: MANCALA_CONFIG]
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+}
+
+impl StoreArgs {
+    /// Where it is.
+    pub fn location(self) -> Result<Location, Failure> {
+        match self.store {
+            Some(location) => Ok(location),
+            None => {
+                let config = Config::load(&Sources { file: self.config, ..Sources::of_process() }).map_err(Failure::usage)?;
+                Ok(Location::Sqlite(config.store.path))
+            }
+        }
+    }
+}
+
+/// Opens a store to be read.
+pub async fn open_archive(location: &Location, hold: Hold) -> Result<Box<dyn Archive>, Failure> {
+    match location {
+        Location::Sqlite(path) => Ok(Box::new(SqliteArchive::open(path, hold).map_err(Failure::run)?)),
+        Location::Postgres(_) => Err(Failure::usage("stores on Postgres can't be read yet")),
+    }
+}
+
+/// Opens a store to copy another one into.
+pub async fn open_intake(location: &Location) -> Result<Box<dyn Intake>, Failure> {
+    match location {
+        Location::Sqlite(path) => Ok(Box::new(SqliteIntake::open(path).map_err(Failure::run)?)),
+        Location::Postgres(_) => Err(Failure::usage("stores on Postgres can't be written yet")),
+    }
+}
+
+/// How a store stands that is to be copied into from there. Nothing is changed or made.
+pub async fn standing(location: &Location, from: &str) -> Result<Begun, Failure> {
+    match location {
+        Location::Sqlite(path) => SqliteIntake::standing(path, from).map_err(Failure::run),
+        Location::Postgres(_) => Err(Failure::usage("stores on Postgres can't be written yet")),
+    }
+}
