@@ -1,0 +1,14 @@
+//! Whole stores: backed up while they are written, verified, and copied elsewhere.
+
+#![cfg(all(feature = "server", unix))]
+
+mod backup;
+mod conformance;
+mod copy;
+mod filled;
+#[path = "../support/histories.rs"]
+mod histories;
+mod refusals;
+#[path = "../support/mod.rs"]
+mod support;
+mod verify;
