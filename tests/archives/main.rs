@@ -8,7 +8,11 @@ mod copy;
 mod filled;
 #[path = "../support/histories.rs"]
 mod histories;
+#[path = "../support/program.rs"]
+mod program;
 mod refusals;
 #[path = "../support/mod.rs"]
 mod support;
 mod verify;
+
+use support::sandbox;

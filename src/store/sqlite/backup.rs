@@ -124,5 +124,5 @@ fn copy(source: &Connection, to: &Path, mut show: impl FnMut(u64, u64)) -> rusql
 fn fault(path: &Path) -> rusqlite::Result<Option<String>> {
     let copy = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
     let detail: String = copy.query_row("PRAGMA quick_check(1)", [], |row| row.get(0))?;
-    Ok((detail != "ok").then_some(detail))
+    Ok((detail != "ok").then(|| detail.replace('\n', " ")))
 }
