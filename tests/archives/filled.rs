@@ -12,6 +12,11 @@ use std::process::{Output, Stdio};
 use std::sync::Arc;
 use tempfile::TempDir;
 
+/// Whether the long forms of the tests are asked for.
+pub fn is_long() -> bool {
+    std::env::var("MANCALA_TEST_LONG").is_ok_and(|value| value == "1")
+}
+
 /// A clock that stands.
 struct Stands;
 

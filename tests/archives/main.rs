@@ -10,6 +10,7 @@ mod filled;
 mod histories;
 #[path = "../support/program.rs"]
 mod program;
+mod rates;
 mod refusals;
 #[path = "../support/mod.rs"]
 mod support;
