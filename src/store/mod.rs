@@ -13,6 +13,7 @@ mod filter;
 mod hints;
 mod location;
 mod metrics;
+pub mod postgres;
 pub mod sqlite;
 pub mod transfer;
 
