@@ -3,8 +3,9 @@
 use super::Failure;
 use crate::config::{Config, Sources};
 use crate::store::Location;
-use crate::store::archive::{Archive, Begun, Intake};
-use crate::store::sqlite::{Hold, SqliteArchive, SqliteIntake};
+use crate::store::archive::{Archive, Begun, Hold, Intake};
+use crate::store::postgres::{self, PostgresArchive, PostgresIntake};
+use crate::store::sqlite::{SqliteArchive, SqliteIntake};
 use std::path::PathBuf;
 
 /// Flags that say which store is meant.
@@ -35,7 +36,10 @@ impl StoreArgs {
 pub async fn open_archive(location: &Location, hold: Hold) -> Result<Box<dyn Archive>, Failure> {
     match location {
         Location::Sqlite(path) => Ok(Box::new(SqliteArchive::open(path, hold).map_err(Failure::run)?)),
-        Location::Postgres(_) => Err(Failure::usage("stores on Postgres can't be read yet")),
+        Location::Postgres(url) => {
+            let archive = PostgresArchive::connect(postgres::Options::new(url), hold).await;
+            Ok(Box::new(archive.map_err(|error| unusable(location, &error))?))
+        }
     }
 }
 
@@ -43,7 +47,10 @@ pub async fn open_archive(location: &Location, hold: Hold) -> Result<Box<dyn Arc
 pub async fn open_intake(location: &Location) -> Result<Box<dyn Intake>, Failure> {
     match location {
         Location::Sqlite(path) => Ok(Box::new(SqliteIntake::open(path).map_err(Failure::run)?)),
-        Location::Postgres(_) => Err(Failure::usage("stores on Postgres can't be written yet")),
+        Location::Postgres(url) => {
+            let intake = PostgresIntake::connect(postgres::Options::new(url)).await;
+            Ok(Box::new(intake.map_err(|error| unusable(location, &error))?))
+        }
     }
 }
 
@@ -51,6 +58,12 @@ pub async fn open_intake(location: &Location) -> Result<Box<dyn Intake>, Failure
 pub async fn standing(location: &Location, from: &str) -> Result<Begun, Failure> {
     match location {
         Location::Sqlite(path) => SqliteIntake::standing(path, from).map_err(Failure::run),
-        Location::Postgres(_) => Err(Failure::usage("stores on Postgres can't be written yet")),
+        Location::Postgres(url) => {
+            PostgresIntake::standing(postgres::Options::new(url), from).await.map_err(|error| unusable(location, &error))
+        }
     }
+}
+
+fn unusable(location: &Location, error: &postgres::OpenError) -> Failure {
+    Failure::run(format!("{location}: {error}"))
 }

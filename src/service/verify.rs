@@ -17,15 +17,13 @@ pub struct History {
     last: Option<Request>,
     /// The requests of those before it.
     used: HashSet<String>,
-    /// The last event was stored with its hash.
-    chained: bool,
 }
 
 impl History {
     /// Before the first event.
     #[must_use]
     pub fn new(session_id: &str) -> History {
-        History { session_id: session_id.to_owned(), live: None, last: None, used: HashSet::new(), chained: false }
+        History { session_id: session_id.to_owned(), live: None, last: None, used: HashSet::new() }
     }
 
     /// The session.
@@ -46,7 +44,6 @@ impl History {
         }
         self.take_in_request(stored)?;
         self.live = Some(live::append(&self.session_id, self.live.take(), stored)?);
-        self.chained = stored.hash.is_some();
         Ok(())
     }
 
@@ -79,8 +76,11 @@ impl History {
         // Only the store knows who asked for the session.
         let made = head(session, kept.labels.get(CREATOR).map(String::as_str));
         let Head { session_id, game, labels, created, updated, state, version, players, expires, deadline, summary } = kept;
-        // Sessions that have not changed since before there were deadlines are kept without.
-        let deadline_is_right = *deadline == made.deadline || (deadline.is_none() && !self.chained);
+        let Ok(kept_view) = View::from_json(summary) else { return Err(self.damaged("its summary in lists can't be read")) };
+        // It has not changed since before there were hashes and, later, deadlines.
+        let is_old = kept_view.head_hash.is_empty();
+        let view = View::of(session);
+        let view = if is_old { View { head_hash: String::new(), ..view } } else { view };
         let fields = [
             ("session id", *session_id == made.session_id),
             ("version", *version == made.version),
@@ -91,22 +91,13 @@ impl History {
             ("state", *state == made.state),
             ("players", *players == made.players),
             ("time of deletion", *expires == made.expires),
-            ("deadline", deadline_is_right),
-            ("summary", View::from_json(summary).is_ok_and(|kept| self.is_view_of(session, kept))),
+            ("deadline", *deadline == made.deadline || (is_old && deadline.is_none())),
+            ("summary", kept_view == view),
         ];
         match fields.iter().find(|(_, right)| !right) {
             None => Ok(()),
             Some((field, _)) => Err(self.damaged(format!("its {field} in lists is not what its {} events make", made.version))),
         }
-    }
-
-    /// Compared as it is read, since an older version may have written less.
-    fn is_view_of(&self, session: &Session, mut kept: View) -> bool {
-        let view = View::of(session);
-        if !self.chained && kept.head_hash.is_empty() {
-            kept.head_hash.clone_from(&view.head_hash);
-        }
-        kept == view
     }
 
     fn damaged(&self, what: impl ToString) -> ServiceError {

@@ -4,7 +4,7 @@
 //! each request has made. What is not moved is the order of all changes, which is a store's own: the cursors of one are
 //! refused by the other.
 
-use super::{Cursor, Head, Micros, Request, StoreError, StoredEvent};
+use super::{Cursor, EventHash, Head, Micros, Request, StoreError, StoredEvent};
 use async_trait::async_trait;
 
 /// A place in the order of session ids: after an event of a session, or after all of them.
@@ -60,6 +60,31 @@ pub struct Part {
     pub is_last: bool,
 }
 
+/// Gives events that are older than hashes the ones that follow from what is stored of them, as whoever reads them does. So a copy has
+/// the hashes of all events.
+pub(super) struct Chain {
+    session_id: String,
+    last: EventHash,
+}
+
+impl Chain {
+    pub(super) const fn new() -> Chain {
+        Chain { session_id: String::new(), last: EventHash::START }
+    }
+
+    /// Takes parts in their order.
+    pub(super) fn complete(&mut self, part: &mut Part) {
+        if part.head.session_id != self.session_id {
+            *self = Chain { session_id: part.head.session_id.clone(), last: EventHash::START };
+        }
+        for event in &mut part.events {
+            let request_id = event.request.as_ref().map(|request| request.id.as_str());
+            self.last = event.hash.unwrap_or_else(|| self.last.then(event.seq, event.time, request_id, &event.body));
+            event.hash = Some(self.last);
+        }
+    }
+}
+
 /// What is read of a session at a time.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Piece {
@@ -90,7 +115,7 @@ impl Piece {
 pub struct Portion {
     /// In order.
     pub pieces: Vec<Piece>,
-    /// Where to go on; none: these were the last.
+    /// Where to go on, though perhaps nothing follows; none: these were the last.
     pub next: Option<Mark>,
 }
 
@@ -143,6 +168,15 @@ pub enum Taken {
     Done(usize),
     /// Something else is there: this. What came before it may have been taken in.
     Different(String),
+}
+
+/// Whether servers are kept off a store while it is read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Hold {
+    /// They may run and write.
+    Shared,
+    /// None may run.
+    Alone,
 }
 
 /// A store that can be read from end to end. Ids are ordered by their bytes.

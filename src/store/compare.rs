@@ -1,6 +1,6 @@
 //! Two stores compared, entry by entry.
 
-use super::archive::{Archive, Limit, Mark, Piece};
+use super::archive::{Archive, Chain, Limit, Mark, Piece};
 use super::transfer::PAGE;
 use super::{Head, StoreError, StoredEvent};
 use std::collections::VecDeque;
@@ -147,11 +147,12 @@ struct Side<'a> {
     archive: &'a dyn Archive,
     entries: VecDeque<Entry>,
     next: Option<Mark>,
+    chain: Chain,
 }
 
 impl Side<'_> {
     fn new(archive: &dyn Archive) -> Side<'_> {
-        Side { archive, entries: VecDeque::new(), next: Some(Mark::start()) }
+        Side { archive, entries: VecDeque::new(), next: Some(Mark::start()), chain: Chain::new() }
     }
 
     /// Reads on until there is something to compare, if anything is left.
@@ -166,7 +167,8 @@ impl Side<'_> {
                 let session_id = piece.session_id().to_owned();
                 match piece {
                     Piece::Unreadable { what, .. } => self.entries.push_back(Entry { session_id, what: What::Unreadable(what) }),
-                    Piece::Part(part) => {
+                    Piece::Part(mut part) => {
+                        self.chain.complete(&mut part);
                         if begun.as_ref() != Some(&session_id) {
                             let head = What::Head(Box::new(part.head));
                             self.entries.push_back(Entry { session_id: session_id.clone(), what: head });

@@ -1,7 +1,7 @@
 //! Everything that one store holds, taken in by another.
 
 use super::StoreError;
-use super::archive::{Archive, Intake, Limit, Making, Mark, Part, Piece, Portion, Taken, Tombstone};
+use super::archive::{Archive, Chain, Intake, Limit, Making, Mark, Part, Piece, Portion, Taken, Tombstone};
 
 /// Deletions and requests that are moved at a time.
 pub(super) const PAGE: usize = 1_000;
@@ -68,11 +68,12 @@ async fn transfer_sessions(
     target: &dyn Intake,
     show: &mut (dyn FnMut(u64) + Send),
 ) -> Result<usize, TransferError> {
-    let (mut looked_at, mut moved) = (0, 0);
+    let (mut looked_at, mut moved, mut chain) = (0, 0, Chain::new());
     let mut portion = source.sessions(Mark::start(), Limit::default()).await?;
     loop {
         let Portion { pieces, next } = portion;
-        let parts = pieces.into_iter().map(readable).collect::<Result<Vec<_>, _>>()?;
+        let mut parts = pieces.into_iter().map(readable).collect::<Result<Vec<_>, _>>()?;
+        parts.iter_mut().for_each(|part| chain.complete(part));
         let events: usize = parts.iter().map(|part| part.events.len()).sum();
         let following = async {
             match next {

@@ -1,21 +1,24 @@
-//! Files are read and taken in as every store must be.
+//! Files and databases are read and taken in as every store must be, from one to the other in all directions.
 
+use super::postgres::Cluster;
 use super::support::store_conformance::{Subject, archive as suite};
 use async_trait::async_trait;
-use mancala::store::archive::{Archive, Intake};
-use mancala::store::sqlite::{Hold, Options, SqliteArchive, SqliteIntake, SqliteStore};
+use mancala::store::archive::{Archive, Hold, Intake};
+use mancala::store::postgres::{self, PostgresArchive, PostgresIntake, PostgresStore};
+use mancala::store::sqlite::{Options, SqliteArchive, SqliteIntake, SqliteStore};
+use std::path::PathBuf;
 use std::sync::Arc;
 use tempfile::TempDir;
 
 /// A store in a folder of its own.
 struct File(TempDir);
 
-impl File {
-    fn new() -> File {
-        File(TempDir::new().expect("a folder"))
-    }
+fn file() -> File {
+    File(TempDir::new().expect("a folder"))
+}
 
-    fn path(&self) -> std::path::PathBuf {
+impl File {
+    fn path(&self) -> PathBuf {
         self.0.path().join("store.db")
     }
 }
@@ -35,27 +38,75 @@ impl suite::Place for File {
     }
 }
 
-macro_rules! conformance {
-    ($($name:ident($($place:expr),*))*) => {
-        $(
-            #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-            async fn $name() {
-                suite::$name($(&$place),*).await;
-            }
-        )*
+/// A store in a database of its own.
+struct Database(postgres::Options);
 
-        const RUN: &[&str] = &[$(stringify!($name)),*];
+fn database() -> Database {
+    let cluster = Cluster::shared();
+    Database(postgres::Options::new(cluster.url(&cluster.database())))
+}
+
+#[async_trait]
+impl suite::Place for Database {
+    async fn store(&self) -> Subject {
+        Arc::new(PostgresStore::connect(self.0.clone()).await.expect("the store opens"))
+    }
+
+    async fn archive(&self) -> Box<dyn Archive> {
+        Box::new(PostgresArchive::connect(self.0.clone(), Hold::Shared).await.expect("it can be read"))
+    }
+
+    async fn intake(&self) -> Box<dyn Intake> {
+        // Connections that were closed a moment ago may not have gone yet.
+        let begun = std::time::Instant::now();
+        loop {
+            match PostgresIntake::connect(self.0.clone()).await {
+                Ok(intake) => return Box::new(intake),
+                Err(postgres::OpenError::InUse { .. }) if begun.elapsed().as_secs() < 30 => tokio::task::yield_now().await,
+                Err(error) => panic!("{error}"),
+            }
+        }
+    }
+}
+
+/// Each function of the suite as a test: those that read in both kinds of store, those that copy in all four directions.
+macro_rules! conformance {
+    (reading: $($reading:ident)* copying: $($copying:ident)*) => {
+        conformance!(@ sqlite: $($reading(file()))* $($copying(file(), file()))*);
+        conformance!(@ postgres: $($reading(database()))* $($copying(database(), database()))*);
+        conformance!(@ sqlite_to_postgres: $($copying(file(), database()))*);
+        conformance!(@ postgres_to_sqlite: $($copying(database(), file()))*);
+
+        const RUN: &[&str] = &[$(stringify!($reading),)* $(stringify!($copying),)*];
+    };
+    (@ $way:ident: $($name:ident($($place:expr),*))*) => {
+        mod $way {
+            use super::{database, file, suite};
+            $(
+                #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+                async fn $name() {
+                    suite::$name($(&$place),*).await;
+                }
+            )*
+
+            /// Not every direction uses both.
+            #[allow(dead_code)]
+            const BOTH: (fn() -> super::File, fn() -> super::Database) = (file, database);
+        }
     };
 }
 
 conformance! {
-    portions_are_bounded_and_whole_sessions_if_they_can_be(File::new())
-    deletions_and_requests_are_read(File::new())
-    a_copy_answers_as_its_source(File::new(), File::new())
-    the_order_of_changes_is_the_stores_own(File::new(), File::new())
-    what_is_there_is_passed_over_and_what_differs_is_told(File::new(), File::new())
-    a_copy_says_what_it_is_of(File::new(), File::new())
-    differences_are_found(File::new(), File::new())
+    reading:
+        portions_are_bounded_and_whole_sessions_if_they_can_be
+        deletions_and_requests_are_read
+    copying:
+        a_copy_answers_as_its_source
+        events_older_than_hashes_get_theirs
+        the_order_of_changes_is_the_stores_own
+        what_is_there_is_passed_over_and_what_differs_is_told
+        a_copy_says_what_it_is_of
+        differences_are_found
 }
 
 #[test]

@@ -34,7 +34,12 @@ pub struct Opened {
 
 pub fn open(path: &Path) -> Opened {
     let store = Arc::new(SqliteStore::open(path, Options::default()).expect("the store opens"));
-    Opened { sessions: Sessions::new(store.clone(), Arc::new(Stands), 64), store }
+    Opened { sessions: opened(store.clone()), store }
+}
+
+/// The sessions of a store that is open.
+pub fn opened(store: Arc<dyn Store>) -> Sessions {
+    Sessions::new(store, Arc::new(Stands), 64)
 }
 
 /// A store of so many random sessions, and of those that [`ask_everything`] makes.

@@ -5,9 +5,12 @@
 mod backup;
 mod conformance;
 mod copy;
+mod databases;
 mod filled;
 #[path = "../support/histories.rs"]
 mod histories;
+#[path = "../support/postgres.rs"]
+mod postgres;
 #[path = "../support/program.rs"]
 mod program;
 mod rates;

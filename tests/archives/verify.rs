@@ -62,7 +62,7 @@ const PLANTED: &[(&str, &str, &str)] = &[
     ("UPDATE sessions SET expires = 1 WHERE S", "made", "its time of deletion"),
     ("UPDATE sessions SET deadline = 1 WHERE S", "made", "its deadline in lists"),
     ("UPDATE sessions SET summary = replace(summary, '\"ply\":2', '\"ply\":1') WHERE S", "made", "its summary in lists"),
-    ("UPDATE sessions SET summary = '' WHERE S", "made", "its summary in lists"),
+    ("UPDATE sessions SET summary = '' WHERE S", "made", "its summary in lists can't be read"),
     ("DELETE FROM sessions WHERE S", "made", "request make has made it, and it is neither there nor deleted"),
     ("DELETE FROM tombstones", "deleted", "request make-deleted has made it, and it is neither there nor deleted"),
     ("DELETE FROM creations WHERE request_id = 'make'", "made", "the store has forgotten"),

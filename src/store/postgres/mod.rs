@@ -3,12 +3,14 @@
 //! Every write is one statement that commits by itself and may be repeated: it bears the version that it expects and the request that
 //! it is for. So no server needs to know of the others, and none holds a lock while it thinks.
 
+mod archive;
 mod changes;
 mod condition;
 mod contact;
 mod creations;
 mod errors;
 mod expiry;
+mod intake;
 mod keeper;
 mod link;
 mod lists;
@@ -21,6 +23,8 @@ mod tls;
 mod walk;
 mod writes;
 
+pub use archive::PostgresArchive;
+pub use intake::PostgresIntake;
 pub use open_error::OpenError;
 pub use options::Options;
 

@@ -2,11 +2,11 @@
 
 use super::errors::Failure;
 use super::lock::Lock;
-use super::open::{self, Hold};
+use super::open;
 use super::pool::Pool;
 use super::reads::{self, HEAD, head_of, request};
 use super::{OpenError, Options, changes};
-use crate::store::archive::{Archive, Limit, MadeSession, Making, Mark, Part, Piece, Portion, Tombstone, Totals};
+use crate::store::archive::{Archive, Hold, Limit, MadeSession, Making, Mark, Part, Piece, Portion, Tombstone, Totals};
 use crate::store::{Cursor, EventHash, Head, Request, StoreError, StoredEvent};
 use async_trait::async_trait;
 use rusqlite::{Connection, OptionalExtension, Row};

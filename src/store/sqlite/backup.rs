@@ -1,7 +1,8 @@
 //! A copy of a store's file, taken while a server may be writing it.
 
 use super::lock::{in_use, sidecar};
-use super::{Hold, OpenError, Options, open};
+use super::{OpenError, Options, open};
+use crate::store::archive::Hold;
 use rusqlite::backup::{Backup, StepResult};
 use rusqlite::{Connection, OpenFlags, ffi};
 use std::fs::File;

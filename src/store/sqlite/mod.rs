@@ -25,7 +25,6 @@ mod writes;
 pub use archive::SqliteArchive;
 pub use backup::{BackupError, back_up};
 pub use intake::SqliteIntake;
-pub use open::Hold;
 pub use open_error::OpenError;
 
 use super::{

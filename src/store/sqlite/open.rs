@@ -5,6 +5,7 @@ use super::lock::{Lock, sidecar};
 use super::open_error::OpenError;
 use super::schema::{self, Kind};
 use super::{Options, origin};
+use crate::store::archive::Hold;
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 use std::fs::{DirBuilder, File, OpenOptions};
@@ -51,15 +52,6 @@ pub(super) fn open_to_take_in(path: &Path, options: &Options) -> Result<Opened, 
     let writer = open_writer(&path, options)?;
     let readers = (0..options.readers.max(1)).map(|_| open_reader(&path, options)).collect::<Result<_, _>>()?;
     Ok(Opened { writer, readers, lock })
-}
-
-/// Whether servers are kept off a store while it is read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Hold {
-    /// They may run and write.
-    Shared,
-    /// None may run.
-    Alone,
 }
 
 /// Opens the store at `path` to be read: not even its schema is brought up to date.

@@ -7,7 +7,9 @@ use mancala::store::archive::{
 };
 use mancala::store::compare::{Difference, compare};
 use mancala::store::transfer::{Moved, TransferError, transfer};
-use mancala::store::{Append, Appended, Create, CreateAll, Created, Cursor, Delete, Deleted, Head, StoredEvent};
+use mancala::store::{
+    Append, Appended, Create, CreateAll, Created, Cursor, Delete, Deleted, EventHash, Head, Import, StoredEvent,
+};
 
 /// Where a store is kept that is opened in one way or another. One at a time: whoever asks closes what was opened before.
 #[async_trait]
@@ -91,7 +93,9 @@ pub async fn portions_are_bounded_and_whole_sessions_if_they_can_be(place: &dyn 
     assert_eq!(joined(narrow), whole);
 
     let portion = archive.sessions(Mark::after("s4"), Limit::default()).await.expect("sessions");
-    assert_eq!(portion, Portion { pieces: vec![Piece::Part(whole[4].clone())], next: None });
+    assert_eq!(portion.pieces, [Piece::Part(whole[4].clone())]);
+    let end = archive.sessions(Mark::after("s5"), Limit::default()).await;
+    assert_eq!(end, Ok(Portion { pieces: Vec::new(), next: None }));
     let portion = archive.sessions(Mark { session_id: "s4".into(), version: 3 }, Limit::default()).await.expect("sessions");
     let rest = Part { events: whole[3].events[3..].to_vec(), ..whole[3].clone() };
     assert_eq!(portion.pieces[0], Piece::Part(rest));
@@ -163,6 +167,31 @@ pub async fn a_copy_answers_as_its_source(from: &dyn Place, to: &dyn Place) {
     assert_eq!(store.append(append_of("s3", 3, vec!["new".into()])).await, Ok(Appended::Done));
     assert_eq!(store.read("s3", 0, 9).await.expect("read").expect("it is there").len(), 4);
     store.close().await;
+}
+
+pub async fn events_older_than_hashes_get_theirs(from: &dyn Place, to: &dyn Place) {
+    let store = from.store().await;
+    let bodies = ["one", "two", "three"];
+    let events = (1..).zip(bodies).map(|(seq, body)| StoredEvent {
+        seq,
+        time: 7,
+        request: (seq == 2).then(|| request("r")),
+        body: body.into(),
+        hash: None,
+    });
+    let head = Head { version: 3, ..create("old").head };
+    store.import(Import { head, events: events.collect(), request: None }).await.expect("import");
+    store.close().await;
+    let (source, target) = (from.archive().await, to.intake().await);
+    target.begin("there", NOW).await.expect("begin");
+    transfer(&*source, &*target, &mut |_| ()).await.expect("a transfer");
+    assert_eq!(compare(&*source, target.archive(), &mut |_| ()).await, Ok(None));
+    let first = EventHash::START.then(1, 7, None, "one");
+    let second = first.then(2, 7, Some("r"), "two");
+    let hashes = [first, second, second.then(3, 7, None, "three")];
+    let copied = parts(target.archive(), 10, 1_000).await;
+    assert!(copied[0].events.iter().map(|event| event.hash).eq(hashes.map(Some)));
+    target.close().await;
 }
 
 pub async fn the_order_of_changes_is_the_stores_own(from: &dyn Place, to: &dyn Place) {
