@@ -71,11 +71,11 @@ impl suite::Place for Database {
 
 /// Each function of the suite as a test: those that read in both kinds of store, those that copy in all four directions.
 macro_rules! conformance {
-    (reading: $($reading:ident)* copying: $($copying:ident)*) => {
-        conformance!(@ sqlite: $($reading(file()))* $($copying(file(), file()))*);
-        conformance!(@ postgres: $($reading(database()))* $($copying(database(), database()))*);
-        conformance!(@ sqlite_to_postgres: $($copying(file(), database()))*);
-        conformance!(@ postgres_to_sqlite: $($copying(database(), file()))*);
+    (reading { $($reading:ident)* } copying { $($copying:ident)* }) => {
+        conformance!(@ in_files: $($reading(file()))* $($copying(file(), file()))*);
+        conformance!(@ in_databases: $($reading(database()))* $($copying(database(), database()))*);
+        conformance!(@ from_files_to_databases: $($copying(file(), database()))*);
+        conformance!(@ from_databases_to_files: $($copying(database(), file()))*);
 
         const RUN: &[&str] = &[$(stringify!($reading),)* $(stringify!($copying),)*];
     };
@@ -97,16 +97,18 @@ macro_rules! conformance {
 }
 
 conformance! {
-    reading:
+    reading {
         portions_are_bounded_and_whole_sessions_if_they_can_be
         deletions_and_requests_are_read
-    copying:
+    }
+    copying {
         a_copy_answers_as_its_source
         events_older_than_hashes_get_theirs
         the_order_of_changes_is_the_stores_own
         what_is_there_is_passed_over_and_what_differs_is_told
         a_copy_says_what_it_is_of
         differences_are_found
+    }
 }
 
 #[test]
