@@ -13,6 +13,8 @@ mod matches;
 mod rematches;
 #[path = "session_life/repeats.rs"]
 mod repeats;
+#[path = "session_life/replicas.rs"]
+mod replicas;
 #[path = "session_life/restarts.rs"]
 mod restarts;
 #[path = "session_life/servers.rs"]
@@ -23,3 +25,5 @@ mod table;
 mod takebacks;
 #[path = "session_life/timeouts.rs"]
 mod timeouts;
+#[path = "support/wrapped_store.rs"]
+mod wrapped_store;

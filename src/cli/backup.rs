@@ -21,7 +21,7 @@ pub struct Args {
 }
 
 pub fn run(args: Args) -> Result<(), Failure> {
-    let path = match args.store.location()? {
+    let path = match args.store.load()?.0 {
         Location::Sqlite(path) => path,
         Location::Postgres(_) => {
             return Err(Failure::usage("a database on Postgres is backed up by Postgres: use pg_dump or pg_basebackup"));

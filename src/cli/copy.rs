@@ -2,7 +2,7 @@
 
 use super::Failure;
 use super::progress::Progress;
-use super::store_args::{open_archive, open_intake, standing};
+use super::store_args::{Reach, ReachArgs};
 use crate::service::{Clock, SystemClock};
 use crate::store::Location;
 use crate::store::archive::{Archive, Begun, Hold, Intake, Totals};
@@ -22,6 +22,8 @@ pub struct Args {
     /// Say what would be done, and do nothing
     #[arg(long)]
     dry_run: bool,
+    #[command(flatten)]
+    reach: ReachArgs,
 }
 
 pub fn run(args: &Args) -> Result<(), Failure> {
@@ -29,10 +31,11 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     if from == to {
         return Err(Failure::usage(format!("{from} is both the source and the target")));
     }
+    let reach = args.reach.load()?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().map_err(Failure::run)?;
     runtime.block_on(async {
-        let source = open_archive(&from, Hold::Alone).await?;
-        if args.dry_run { plan(&*source, &from, &to).await } else { copy(&*source, &from, &to).await }
+        let source = reach.archive(&from, Hold::Alone).await?;
+        if args.dry_run { plan(&*source, &reach, &from, &to).await } else { copy(&*source, &reach, &from, &to).await }
     })
 }
 
@@ -48,9 +51,9 @@ fn exact(location: &Location) -> Location {
     }
 }
 
-async fn plan(source: &dyn Archive, from: &Location, to: &Location) -> Result<(), Failure> {
+async fn plan(source: &dyn Archive, reach: &Reach, from: &Location, to: &Location) -> Result<(), Failure> {
     let totals = Shown(source.totals().await.map_err(Failure::run)?);
-    match standing(to, &from.to_string()).await? {
+    match reach.standing(to, &from.to_string()).await? {
         Begun::New => println!("would copy {from} to {to}, which is empty: {totals}"),
         Begun::Resumed => println!("would go on copying {from} to {to}, which is half copied: {totals}"),
         Begun::Whole => println!("{to} is a copy of {from} already: would compare {totals}"),
@@ -59,9 +62,9 @@ async fn plan(source: &dyn Archive, from: &Location, to: &Location) -> Result<()
     Ok(())
 }
 
-async fn copy(source: &dyn Archive, from: &Location, to: &Location) -> Result<(), Failure> {
+async fn copy(source: &dyn Archive, reach: &Reach, from: &Location, to: &Location) -> Result<(), Failure> {
     let begun_at = Instant::now();
-    let target = open_intake(to).await?;
+    let target = reach.intake(to).await?;
     let copied = copy_into(source, &*target, from, to).await;
     target.close().await;
     let totals = copied?;

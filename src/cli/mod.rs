@@ -9,6 +9,7 @@ mod game_args;
 mod healthcheck;
 mod key;
 mod measures;
+mod open_store;
 mod peer;
 mod perft;
 mod progress;

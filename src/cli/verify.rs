@@ -2,7 +2,7 @@
 
 use super::Failure;
 use super::progress::Progress;
-use super::store_args::{StoreArgs, open_archive};
+use super::store_args::StoreArgs;
 use crate::service::{History, ServiceError, is_remembered, made_by};
 use crate::store::archive::{Archive, Hold, Limit, Making, Mark, Part, Piece};
 use std::collections::HashMap;
@@ -25,12 +25,12 @@ pub struct Args {
 }
 
 pub fn run(args: Args) -> Result<(), Failure> {
-    let location = args.store.location()?;
+    let (location, reach) = args.store.load()?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().map_err(Failure::run)?;
     let from = Instant::now();
     let mut found = Found::default();
     runtime.block_on(async {
-        let archive = open_archive(&location, Hold::Shared).await?;
+        let archive = reach.archive(&location, Hold::Shared).await?;
         let totals = archive.totals().await.map_err(Failure::run)?;
         let progress = Progress::new("verifying", totals.events, "events");
         verify_sessions(&*archive, &mut found, &progress).await.map_err(Failure::run)?;

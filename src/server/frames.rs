@@ -113,9 +113,9 @@ impl Frames {
         if self.spent > BUDGET { Err(Flood) } else { Ok(()) }
     }
 
-    /// Whether much of what was read lately asks for nothing.
+    /// Whether much of what was read lately asks for nothing, or it is headers that take more than a frame.
     pub fn is_suspect(&self) -> bool {
-        self.spent > SUSPECT
+        self.spent > SUSPECT || self.in_headers
     }
 
     /// Completes when a frame or headers have been incomplete for too long.
@@ -167,9 +167,11 @@ mod tests {
             assert!(!overdue(&mut frames, PATIENCE - Duration::from_secs(1)).await);
             frames.follow(&frame(DATA, 0, 10)[15..]).expect("no flood");
         }
+        assert!(!frames.is_suspect());
         frames.follow(&frame(HEADERS, 0, 1)).expect("no flood");
         for _ in 0..4 {
             assert!(!overdue(&mut frames, Duration::from_secs(1)).await);
+            assert!(frames.is_suspect());
             frames.follow(&frame(CONTINUATION, 0, 1)).expect("no flood");
         }
         assert!(overdue(&mut frames, Duration::from_secs(2)).await);

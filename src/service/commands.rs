@@ -72,7 +72,12 @@ impl Sessions {
         for _ in 0..ATTEMPTS {
             let live = self.fill(&target.session_id, &mut slot).await?;
             if !live.session.seats().accept(&target.credential) {
-                return Err(ServiceError::NotAdmitted);
+                if !self.store.is_shared() || self.is_current(&live.session).await? {
+                    return Err(ServiceError::NotAdmitted);
+                }
+                // Another server may have given it out.
+                *slot = None;
+                continue;
             }
             if let Some((request, answered)) =
                 request.as_ref().and_then(|it| live.answered(&it.id).map(|answered| (it, answered)))
@@ -123,7 +128,8 @@ impl Sessions {
 
     /// Whether a session in memory is what the store has.
     async fn is_current(&self, session: &Session) -> Result<bool, ServiceError> {
-        Ok(self.store.head(session.id()).await?.is_some_and(|head| head.version == session.version()))
+        let versions = self.store.versions(vec![session.id().to_owned()]).await?;
+        Ok(versions.first().copied().flatten() == Some(session.version()))
     }
 
     /// The time of what happens to a session now. A clock that is set back must not turn the order of events round.
@@ -145,11 +151,11 @@ impl Sessions {
         let stored = self.store_events(&mut live, events, request, time).await;
         if stored.is_err() {
             // They may be stored all the same, and those who watch are not to wait for the next change to learn of it.
-            self.watched.stir(live.session.id());
+            self.tell(live.session.id(), 0);
         }
         match stored? {
             Appended::Done => {
-                self.watched.came_to(live.session.id(), live.session.version());
+                self.tell(live.session.id(), live.session.version());
                 Ok(Some(slot.insert(live)))
             }
             Appended::Conflict => Ok(None),
@@ -253,7 +259,7 @@ impl Sessions {
         let deleted = self.store.delete(delete).await?;
         self.slots.forget(&session_id);
         if deleted == Deleted::Done {
-            self.watched.stir(&session_id);
+            self.tell(&session_id, 0);
         }
         match (deleted, request) {
             (Deleted::Done, _) => Ok(()),
@@ -273,7 +279,7 @@ impl Sessions {
 
     /// Refuses to remove a session by a request id that has changed it. One that can't be read may be removed all the same.
     async fn check_unused(&self, session_id: &str, request_id: &str, slot: &mut Option<Live>) -> Result<(), ServiceError> {
-        match self.fill(session_id, slot).await {
+        match self.current(session_id, slot).await {
             Ok(live) if live.answered(request_id).is_some() => {
                 Err(ServiceError::RequestIdReused { request_id: request_id.to_owned() })
             }

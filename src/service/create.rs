@@ -112,7 +112,7 @@ impl Sessions {
         };
         match self.under_way.carry_out(Box::pin(make)).await?? {
             Created::Done => {
-                self.watched.came_to(session.id(), session.version());
+                self.tell(session.id(), session.version());
                 self.counts.created.add(1);
                 self.counts.events.add(events);
                 if events == 1 {

@@ -43,7 +43,7 @@ impl Sessions {
         match self.under_way.carry_out(Box::pin(make)).await?? {
             CreatedAll::Done => {
                 for session in &sessions {
-                    self.watched.came_to(session.id(), session.version());
+                    self.tell(session.id(), session.version());
                 }
                 self.counts.created.add(sessions.len());
                 self.counts.events.add(events);

@@ -122,13 +122,13 @@ impl Sessions {
         let mut settled = true;
         loop {
             let mut slot = slot.lock().await;
-            let session = &self.fill(session_id, &mut slot).await?.session;
+            let session = &self.current(session_id, &mut slot).await?.session;
             if !settled || session.timed_out(self.time_for(session)).is_none() {
                 return Ok(look(session));
             }
             drop(slot);
             settled = match self.settle_time(session_id).await {
-                Ok(()) => true,
+                Ok(_) => true,
                 // What can't be stored has not happened, and nobody is kept from reading.
                 Err(ServiceError::Store(_) | ServiceError::Overloaded { .. }) => false,
                 Err(error) => return Err(error),
@@ -136,26 +136,54 @@ impl Sessions {
         }
     }
 
-    /// Ends the round of a session whose seat to act is out of time.
+    /// Ends the round of a session whose seat to act is out of time. Whether it was this call that did it.
     ///
     /// # Errors
     /// When it is not there or can't be read, or the store's.
-    pub async fn settle_time(&self, session_id: &str) -> Result<(), ServiceError> {
+    pub async fn settle_time(&self, session_id: &str) -> Result<bool, ServiceError> {
         let (sessions, session_id) = (self.clone(), session_id.to_owned());
         let settle = async move {
             let slot = sessions.slots.get(&session_id);
             let mut slot = slot.lock().await;
             let session = &sessions.fill(&session_id, &mut slot).await?.session;
             let now = sessions.time_for(session);
-            if let Some(events) = session.timed_out(now) {
-                sessions.commit(&mut slot, &events, None, now).await?;
+            match session.timed_out(now) {
+                Some(events) => Ok(sessions.commit(&mut slot, &events, None, now).await?.is_some()),
+                None => Ok(false),
             }
-            Ok(())
         };
         self.under_way.carry_out(Box::pin(settle)).await?
     }
 
-    /// The session of a slot, read from the store if it must be.
+    /// The session of a slot as the store has it now. Where other servers write to the store too, what is in memory may be old,
+    /// and an answer must not know less than one that was given elsewhere before.
+    pub(super) async fn current<'a>(&self, session_id: &str, slot: &'a mut Option<Live>) -> Result<&'a mut Live, ServiceError> {
+        if self.store.is_shared()
+            && let Some(live) = slot.take()
+        {
+            match self.catch_up(live).await {
+                Ok(live) => *slot = Some(live),
+                Err(error) => {
+                    self.slots.forget(session_id);
+                    return Err(error);
+                }
+            }
+        }
+        self.fill(session_id, slot).await
+    }
+
+    /// A session in memory with what has been stored since.
+    async fn catch_up(&self, live: Live) -> Result<Live, ServiceError> {
+        let session_id = live.session.id().to_owned();
+        let versions = self.store.versions(vec![session_id.clone()]).await?;
+        match versions.first().copied().flatten() {
+            None => Err(ServiceError::not_found(&session_id)),
+            Some(version) if version == live.session.version() => Ok(live),
+            Some(_) => self.load_on(&session_id, Some(live), u32::MAX).await,
+        }
+    }
+
+    /// The session of a slot, read from the store if there is nothing in it.
     pub(super) async fn fill<'a>(&self, session_id: &str, slot: &'a mut Option<Live>) -> Result<&'a mut Live, ServiceError> {
         if slot.is_some() {
             self.counts.cache_hits.add(1);
@@ -174,7 +202,11 @@ impl Sessions {
 
     /// Reads a session as it was at a version, or as it is now if it has not come that far.
     pub(super) async fn load(&self, session_id: &str, version: u32) -> Result<Live, ServiceError> {
-        let mut live: Option<Live> = None;
+        self.load_on(session_id, None, version).await
+    }
+
+    /// Reads a session up to a version, from what is in memory on.
+    async fn load_on(&self, session_id: &str, mut live: Option<Live>, version: u32) -> Result<Live, ServiceError> {
         loop {
             let after = live.as_ref().map_or(0, |live| live.session.version());
             let limit = PAGE.min((version - after) as usize);

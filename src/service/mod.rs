@@ -2,7 +2,8 @@
 //!
 //! A reply means that its events are durable. Between a decision and its events' durability nobody else may decide on the same
 //! session, so that every session has a slot with a lock. What a slot holds is only a copy: the store alone
-//! says what happened, and an append that finds another version there makes the slot read again.
+//! says what happened, and an append that finds another version there makes the slot read again. Where several servers share a
+//! store, a read asks it for the session's version first.
 
 mod clock;
 mod commands;
@@ -11,11 +12,13 @@ mod counts;
 mod create;
 mod create_all;
 mod error;
+mod jitter;
 mod live;
 mod quota;
 mod reads;
 mod records;
 mod rematch;
+mod replicas;
 mod request;
 mod retention;
 mod secret;

@@ -88,7 +88,7 @@ impl Sessions {
         };
         match self.under_way.carry_out(Box::pin(make)).await?? {
             Created::Done => {
-                self.watched.came_to(session.id(), version);
+                self.tell(session.id(), version);
                 self.counts.created.add(1);
                 self.counts.events.add(version as usize);
                 Ok(Made { session, replayed: false })

@@ -4,13 +4,13 @@
 //! short anywhere, and several servers can sweep one store: each step is taken once.
 
 use super::error::join;
+use super::jitter::{chance, jittered};
 use super::{ServiceError, Sessions, Target};
 use crate::session::{Credential, Event, Micros, State};
 use crate::store::{Expirable, IdleQuery};
 use std::convert::Infallible;
 use std::time::{Duration, Instant};
 use tokio::task::JoinSet;
-use uuid::Uuid;
 
 /// How long sessions are kept after their last change, by where they stand; `None`: for ever.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -57,7 +57,7 @@ impl Sessions {
                 Ok(Swept { announced, deleted }) => tracing::info!(announced, deleted, "sessions expired"),
                 Err(error) => tracing::warn!(%error, "sessions could not be expired; trying again"),
             }
-            pause = every.mul_f64(0.9 + 0.2 * chance());
+            pause = jittered(every);
         }
     }
 
@@ -187,10 +187,4 @@ async fn rest(since: Instant) {
 
 fn micros(duration: Duration) -> Micros {
     Micros::try_from(duration.as_micros()).unwrap_or(Micros::MAX)
-}
-
-/// A number from 0 to 1, from the random bits that every new id has.
-fn chance() -> f64 {
-    let bits = Uuid::now_v7().as_u128() as u32;
-    f64::from(bits) / f64::from(u32::MAX)
 }

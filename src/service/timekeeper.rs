@@ -3,6 +3,7 @@
 //! What is to be done follows from the store alone, and ending a round names the version that it is for. So several servers
 //! can look through one store: each round ends once.
 
+use super::jitter::jittered;
 use super::{ServiceError, Sessions};
 use std::convert::Infallible;
 use std::time::Duration;
@@ -11,10 +12,10 @@ use std::time::Duration;
 const BATCH: usize = 100;
 
 impl Sessions {
-    /// Ends rounds that are lost by time, again and again, `every` so often.
+    /// Ends rounds that are lost by time, again and again, `every` so often, give or take a tenth.
     pub async fn keep_time(self, every: Duration) -> Infallible {
         loop {
-            tokio::time::sleep(every).await;
+            tokio::time::sleep(jittered(every)).await;
             match self.settle_overdue().await {
                 Ok(0) => {}
                 Ok(sessions) => tracing::debug!(sessions, "rounds ended by time"),
@@ -37,11 +38,12 @@ impl Sessions {
             after = found.last().map(|(session_id, deadline)| (*deadline, session_id.clone()));
             for (session_id, _) in &found {
                 match self.settle_time(session_id).await {
-                    Ok(()) => {
+                    Ok(true) => {
                         settled += 1;
                         self.counts.timed_out.add(1);
                     }
-                    Err(ServiceError::NotFound { .. }) => {}
+                    // Another server was faster, or has deleted it.
+                    Ok(false) | Err(ServiceError::NotFound { .. }) => {}
                     Err(error @ ServiceError::Damaged { .. }) => tracing::error!(%error, "a session can't be ended by time"),
                     Err(error) => return Err(error),
                 }

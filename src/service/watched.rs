@@ -92,17 +92,33 @@ impl WatchedSessions {
         Some(Seat { registry: self.clone(), session_id: session_id.to_owned(), watched, latest })
     }
 
-    /// Tells of a session's new version.
+    /// Tells of a session's new version; 0: there is other news, such as that it is gone.
     pub(super) fn came_to(&self, session_id: &str, version: u32) {
         if let Some(watched) = self.lock().get(session_id) {
             watched.latest.send_modify(|latest| *latest = version.max(*latest));
         }
-        self.any.send_replace(());
+        self.stir_followers();
     }
 
-    /// Tells that there is news of a session other than a version: it is gone.
-    pub(super) fn stir(&self, session_id: &str) {
-        self.came_to(session_id, 0);
+    /// The sessions that are watched.
+    pub(super) fn ids(&self) -> Vec<String> {
+        self.lock().keys().cloned().collect()
+    }
+
+    /// Tells of the version that a session was found to have, if that is news; none: it is gone.
+    pub(super) fn found(&self, session_id: &str, version: Option<u32>) {
+        if let Some(watched) = self.lock().get(session_id) {
+            watched.latest.send_if_modified(|latest| {
+                let is_news = version.is_none_or(|version| version > *latest);
+                *latest = version.unwrap_or_default().max(*latest);
+                is_news
+            });
+        }
+    }
+
+    /// Has those who follow the whole store look.
+    pub(super) fn stir_followers(&self) {
+        self.any.send_replace(());
     }
 
     /// Changes whenever anything in the store has.
@@ -171,8 +187,14 @@ mod tests {
         assert_eq!(*seat.latest.borrow_and_update(), 3);
         // Late news of an older version, and of a session that is gone, take nothing back.
         registry.came_to("game", 2);
-        registry.stir("game");
+        registry.came_to("game", 0);
         assert!(seat.latest.has_changed().expect("open"));
         assert_eq!(*seat.latest.borrow_and_update(), 3);
+        // What is found is news only if it is.
+        for (found, is_news) in [(Some(2), false), (Some(3), false), (Some(5), true), (None, true)] {
+            registry.found("game", found);
+            assert_eq!(seat.latest.has_changed().expect("open"), is_news, "{found:?}");
+            assert_eq!(*seat.latest.borrow_and_update(), if is_news { 5 } else { 3 });
+        }
     }
 }

@@ -5,12 +5,13 @@ use std::io::{BufRead, BufReader};
 use std::net::SocketAddr;
 use std::process::{Child, Command, Stdio};
 use std::sync::{Mutex, PoisonError};
+use std::thread;
 use std::time::{Duration, Instant};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
-use tokio::sync::oneshot;
+use tokio::runtime::Runtime;
 use tokio::time::{sleep, timeout};
-use tonic::transport::{Channel, Endpoint};
+use tonic::transport::Endpoint;
 use tonic_health::pb::HealthCheckRequest;
 use tonic_health::pb::health_client::HealthClient;
 
@@ -41,7 +42,8 @@ pub struct Target {
 impl Target {
     fn start() -> Target {
         let folder = tempfile::tempdir().expect("a folder");
-        let mut command = Command::new(env!("CARGO_BIN_EXE_mancala"));
+        let program = std::env::var_os("MANCALA_BIN").unwrap_or(env!("CARGO_BIN_EXE_mancala").into());
+        let mut command = Command::new(program);
         command.env_clear().env("HOME", folder.path()).args(["serve", "--listen", "127.0.0.1:0", "--log", "error"]);
         let mut child = command.stdout(Stdio::piped()).stdin(Stdio::null()).spawn().expect("the program starts");
         let mut line = String::new();
@@ -60,11 +62,6 @@ impl Target {
         // It may be closed before all is said.
         let _ = peer.write_all(said).await;
         until_closed(peer).await
-    }
-
-    async fn client(&self) -> HealthClient<Channel> {
-        let endpoint = Endpoint::from_shared(format!("http://{}", self.address)).expect("an address");
-        HealthClient::new(endpoint.connect().await.expect("a connection"))
     }
 
     /// Memory that it uses, in bytes.
@@ -94,54 +91,70 @@ pub async fn until_closed(mut peer: TcpStream) -> Vec<u8> {
 
 /// Runs an attack on a server of its own, one at a time, while a peer that behaves makes calls: none may fail, and they may not
 /// become slow; afterwards the server must use no more memory than before.
-pub fn attack(name: &str, attack: impl AsyncFnOnce(&Target)) {
+pub fn attack(name: &str, attack: impl AsyncFnOnce(&Target) + Send) {
     static TURN: Mutex<()> = Mutex::new(());
     let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
-    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().expect("a runtime");
-    runtime.block_on(async {
-        let target = Target::start();
-        let mut client = target.client().await;
-        calls(&mut client, sleep(Duration::from_millis(100))).await;
-        let quiet = p99(calls(&mut client, sleep(by_form(Duration::from_millis(500), Duration::from_secs(5)))).await);
-        let before = target.memory();
+    let target = Target::start();
+    let end = Instant::now() + by_form(Duration::from_millis(500), Duration::from_secs(5));
+    let quiet = p99(behave(&target, || Instant::now() >= end));
+    let before = target.memory();
 
-        let (over, is_over) = oneshot::channel::<()>();
-        let mut disturbed = client.clone();
-        let caller = tokio::spawn(async move {
-            let taken = calls(&mut disturbed, async { drop(is_over.await) }).await;
-            (taken.len(), p99(taken))
+    let taken = thread::scope(|scope| {
+        let attacking = scope.spawn(|| {
+            yield_to_others();
+            runtime().block_on(attack(&target));
         });
-        attack(&target).await;
-        drop(over);
-        let (count, loud) = caller.await.expect("no call fails");
-        println!("{name}: p99 of {count} calls {loud:?}, quiet {quiet:?}");
-        let bound = by_form((quiet * 5).max(LOOSE), (quiet * 2).max(Duration::from_millis(5)));
-        assert!(loud <= bound, "{name}: p99 {loud:?}, more than {bound:?}");
-
-        let start = Instant::now();
-        while target.memory() > before + LEFT_OVER && start.elapsed() < BOUND {
-            sleep(Duration::from_millis(50)).await;
-        }
-        let after = target.memory();
-        println!("{name}: memory {} MiB, before {} MiB", after >> 20, before >> 20);
-        assert!(after <= before + LEFT_OVER, "{name}: {after} bytes of memory, {before} before");
-        calls(&mut target.client().await, sleep(PACE)).await;
+        let taken = behave(&target, || attacking.is_finished());
+        attacking.join().expect("the attack ends");
+        taken
     });
+    let (count, loud) = (taken.len(), p99(taken));
+    println!("{name}: p99 of {count} calls {loud:?}, quiet {quiet:?}");
+    let bound = by_form((quiet * 5).max(LOOSE), (quiet * 2).max(Duration::from_millis(5)));
+    assert!(loud <= bound, "{name}: p99 {loud:?}, more than {bound:?}");
+
+    let start = Instant::now();
+    while target.memory() > before + LEFT_OVER && start.elapsed() < BOUND {
+        thread::sleep(Duration::from_millis(50));
+    }
+    let after = target.memory();
+    println!("{name}: memory {} MiB, before {} MiB", after >> 20, before >> 20);
+    assert!(after <= before + LEFT_OVER, "{name}: {after} bytes of memory, {before} before");
+    behave(&target, || true);
+}
+
+/// Lets the server and who behaves go first: those who attack have machines of their own, and take nobody's processor.
+fn yield_to_others() {
+    let thread = fs::read_link("/proc/thread-self").expect("this thread");
+    let number = thread.file_name().expect("its number");
+    let status = Command::new("renice").args(["-n", "19", "-p"]).arg(number).stdout(Stdio::null()).status();
+    assert!(status.expect("renice, of Debian's package bsdutils").success());
+}
+
+fn runtime() -> Runtime {
+    tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime")
 }
 
 /// Makes calls one after another until it is time, and gives how long each took. None may fail.
-async fn calls(client: &mut HealthClient<Channel>, end: impl Future<Output = ()>) -> Vec<Duration> {
-    tokio::pin!(end);
-    let mut taken = Vec::new();
-    loop {
-        let start = Instant::now();
-        client.check(HealthCheckRequest::default()).await.expect("an answer");
-        taken.push(start.elapsed());
-        tokio::select! {
-            () = &mut end => return taken,
-            () = sleep(PACE) => {}
+fn behave(target: &Target, is_over: impl Fn() -> bool) -> Vec<Duration> {
+    runtime().block_on(async {
+        let endpoint = Endpoint::from_shared(format!("http://{}", target.address)).expect("an address");
+        let mut client = HealthClient::new(endpoint.connect().await.expect("a connection"));
+        // The first ones are not like others.
+        for _ in 0..20 {
+            client.check(HealthCheckRequest::default()).await.expect("an answer");
         }
-    }
+        let mut taken = Vec::new();
+        loop {
+            let start = Instant::now();
+            client.check(HealthCheckRequest::default()).await.expect("an answer");
+            taken.push(start.elapsed());
+            if is_over() {
+                return taken;
+            }
+            sleep(PACE).await;
+        }
+    })
 }
 
 fn p99(mut taken: Vec<Duration>) -> Duration {

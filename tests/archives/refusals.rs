@@ -59,7 +59,7 @@ async fn what_is_no_store_is_not_read() {
         ("text", "is not a database"),
         ("foreign", "belongs to another application"),
         ("empty", "is not a database"),
-        ("older", "has schema 1, this program reads 4: start a server on it once"),
+        ("older", "has schema 1, this program reads 5: start a server on it once"),
     ] {
         for said in
             [fails(&["verify", "--store", text(&at(name))], 1), backup(&at(name), &at("backup")), copy(&at(name), &at("copy"))]

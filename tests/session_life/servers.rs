@@ -89,7 +89,7 @@ pub async fn ask(
 }
 
 /// A move of a seat: the first legal one.
-async fn play(sessions: &Sessions, id: &str, request_id: &str) -> Command {
+pub async fn play(sessions: &Sessions, id: &str, request_id: &str) -> Command {
     let mv = sessions.look(id, |session| session.rules().legal_moves(session.position())[0]).await.expect("a session");
     let seat = sessions.look(id, |session| session.position().to_act()).await.expect("a session");
     let command = Command::Play { seat: Some(seat), mv };

@@ -18,9 +18,14 @@ pub struct Program {
 impl Program {
     /// Starts it with its data at this path, on a free port, configured by nothing else.
     pub fn serve(store: &Path) -> Program {
+        Program::serve_with(store, &[])
+    }
+
+    /// The same, with these variables in its environment.
+    pub fn serve_with(store: &Path, variables: &[(&str, &str)]) -> Program {
         let mut command = Command::new(env!("CARGO_BIN_EXE_mancala"));
         command.args(["serve", "--listen", "127.0.0.1:0", "--store"]).arg(store);
-        command.env_clear().env("HOME", store.parent().expect("a folder"));
+        command.env_clear().env("HOME", store.parent().expect("a folder")).envs(variables.iter().copied());
         let mut child = command.stdout(Stdio::piped()).stdin(Stdio::null()).spawn().expect("the program starts");
         let mut said = BufReader::new(child.stdout.take().expect("piped"));
         let mut line = String::new();

@@ -1,10 +1,11 @@
 //! The store read from end to end, by a connection that can't write.
 
+use super::checksum::{BATCH_IS_SOUND, CREATION_IS_SOUND, EVENT_IS_SOUND, TOMBSTONE_IS_SOUND, expect_sound};
 use super::errors::Failure;
 use super::lock::Lock;
 use super::open;
 use super::pool::Pool;
-use super::reads::{self, HEAD, head_of, request};
+use super::reads::{self, head_of, request, select_heads};
 use super::{OpenError, Options, changes};
 use crate::store::archive::{Archive, Hold, Limit, MadeSession, Making, Mark, Part, Piece, Portion, Tombstone, Totals};
 use crate::store::{Cursor, EventHash, Head, Request, StoreError, StoredEvent};
@@ -71,8 +72,7 @@ impl Archive for SqliteArchive {
 fn sessions(connection: &Connection, from: &Mark, limit: Limit) -> Result<Portion, Failure> {
     // One snapshot for all of them.
     let transaction = connection.unchecked_transaction()?;
-    let sql = format!("SELECT {HEAD}, s.key FROM sessions s WHERE s.session_id >= ?1 ORDER BY s.session_id");
-    let mut select = transaction.prepare_cached(&sql)?;
+    let mut select = transaction.prepare_cached(&select_heads("session_id >= ?1 ORDER BY session_id"))?;
     let mut rows = select.query([&from.session_id])?;
     let mut room = limit;
     let mut pieces: Vec<Piece> = Vec::new();
@@ -115,16 +115,17 @@ fn read_part(connection: &Connection, row: &Row<'_>, after: u32, room: &mut Limi
     // Also what can't be read takes room, or a store full of it would be read at once.
     room.events = room.events.saturating_sub(1);
     let head: Head = head_of(row)?;
-    let key: i64 = row.get(12)?;
-    let mut select = connection.prepare_cached(
-        "SELECT seq, time, request_id, digest, body, hash FROM events WHERE session = ?1 AND seq > ?2 ORDER BY seq",
-    )?;
+    let key: i64 = row.get(13)?;
+    let mut select = connection.prepare_cached(&format!(
+        "SELECT seq, time, request_id, digest, body, hash, {EVENT_IS_SOUND} FROM events WHERE session = ?1 AND seq > ?2 ORDER BY seq",
+    ))?;
     let mut rows = select.query((key, after))?;
     let mut events = Vec::new();
     while let Some(row) = rows.next()? {
         if !events.is_empty() && (room.events == 0 || room.bytes == 0) {
             return Ok(Part { head, events, is_last: false });
         }
+        expect_sound(row, 6)?;
         let hash: Option<[u8; 32]> = row.get(5)?;
         let event = StoredEvent {
             seq: row.get(0)?,
@@ -141,20 +142,23 @@ fn read_part(connection: &Connection, row: &Row<'_>, after: u32, room: &mut Limi
 }
 
 fn tombstones(connection: &Connection, after: &str, limit: usize) -> Result<Vec<Tombstone>, Failure> {
-    let mut select = connection.prepare_cached(
-        "SELECT session_id, deleted, request_id, digest FROM tombstones WHERE session_id > ?1 ORDER BY session_id LIMIT ?2",
-    )?;
+    let mut select = connection.prepare_cached(&select_tombstones("session_id > ?1 ORDER BY session_id LIMIT ?2"))?;
     let tombstones = select.query_map((after, reads::sql_limit(limit)), tombstone_of)?;
     Ok(tombstones.collect::<rusqlite::Result<_>>()?)
 }
 
+fn select_tombstones(condition: &str) -> String {
+    format!("SELECT session_id, deleted, request_id, digest, {TOMBSTONE_IS_SOUND} FROM tombstones WHERE {condition}")
+}
+
 fn tombstone_of(row: &Row<'_>) -> rusqlite::Result<Tombstone> {
+    expect_sound(row, 4)?;
     Ok(Tombstone { session_id: row.get(0)?, deleted: row.get(1)?, request: request(row, 2)? })
 }
 
 pub(super) fn tombstone(connection: &Connection, session_id: &str) -> Result<Option<Tombstone>, Failure> {
-    let sql = "SELECT session_id, deleted, request_id, digest FROM tombstones WHERE session_id = ?1";
-    Ok(connection.prepare_cached(sql)?.query_row([session_id], tombstone_of).optional()?)
+    let sql = select_tombstones("session_id = ?1");
+    Ok(connection.prepare_cached(&sql)?.query_row([session_id], tombstone_of).optional()?)
 }
 
 fn makings(connection: &Connection, after: &str, limit: usize) -> Result<Vec<Making>, Failure> {
@@ -167,13 +171,16 @@ fn makings(connection: &Connection, after: &str, limit: usize) -> Result<Vec<Mak
 }
 
 pub(super) fn making(connection: &Connection, request_id: &str) -> Result<Option<Making>, Failure> {
-    let first = connection
-        .prepare_cached("SELECT request_id, digest, session_id FROM creations WHERE request_id = ?1")?
-        .query_row([request_id], |row| Ok((Request { id: row.get(0)?, digest: row.get(1)? }, row.get::<_, String>(2)?)))
-        .optional()?;
-    let Some((request, first)) = first else { return Ok(None) };
-    let mut select = connection.prepare_cached("SELECT session_id FROM batches WHERE request_id = ?1 ORDER BY place")?;
-    let others = select.query_map([request_id], |row| row.get(0))?.collect::<rusqlite::Result<Vec<String>>>()?;
+    let sql = format!("SELECT request_id, digest, session_id, {CREATION_IS_SOUND} FROM creations WHERE request_id = ?1");
+    let first = connection.prepare_cached(&sql)?.query_row([request_id], |row| {
+        expect_sound(row, 3)?;
+        Ok((Request { id: row.get(0)?, digest: row.get(1)? }, row.get::<_, String>(2)?))
+    });
+    let Some((request, first)) = first.optional()? else { return Ok(None) };
+    let sql = format!("SELECT session_id, {BATCH_IS_SOUND} FROM batches WHERE request_id = ?1 ORDER BY place");
+    let mut select = connection.prepare_cached(&sql)?;
+    let others = select.query_map([request_id], |row| expect_sound(row, 1).and_then(|()| row.get(0)))?;
+    let others = others.collect::<rusqlite::Result<Vec<String>>>()?;
     let sessions = std::iter::once(first).chain(others).map(|session_id| {
         let is_known = super::writes::is_taken(connection, &session_id)?;
         Ok(MadeSession { session_id, is_known })

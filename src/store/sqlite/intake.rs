@@ -116,7 +116,12 @@ fn take_part(connection: &Connection, part: &Part) -> Result<Taken, Failure> {
         insert_head(connection, &Head { version: last.seq, ..part.head.clone() })?
     } else {
         connection
-            .prepare_cached("UPDATE sessions SET version = ?2 WHERE session_id = ?1 RETURNING key")?
+            .prepare_cached(
+                "UPDATE sessions SET version = ?2,
+                                     checksum = checksum(session_id, game, state, created, updated, ?2, labels, summary,
+                                                         south_player, north_player, expires, deadline, minute)
+                 WHERE session_id = ?1 RETURNING key",
+            )?
             .query_row(params![id, last.seq], |row| row.get(0))?
     };
     insert_events(connection, session, version, new)?;
@@ -151,7 +156,10 @@ fn take_tombstone(connection: &Connection, new: &Tombstone) -> Result<Taken, Fai
     }
     let (id, digest) = (request.as_ref().map(|request| &request.id), request.as_ref().map(|request| request.digest));
     connection
-        .prepare_cached("INSERT INTO tombstones (session_id, deleted, request_id, digest) VALUES (?1, ?2, ?3, ?4)")?
+        .prepare_cached(
+            "INSERT INTO tombstones (session_id, deleted, request_id, digest, checksum)
+             VALUES (?1, ?2, ?3, ?4, checksum(?1, ?2, ?3, ?4))",
+        )?
         .execute(params![session_id, deleted, id, digest])?;
     Ok(Taken::Done(1))
 }
@@ -168,7 +176,9 @@ fn take_making(connection: &Connection, new: &Making) -> Result<Taken, Failure> 
             insert_creation(connection, request, &made.session_id)?;
         } else {
             connection
-                .prepare_cached("INSERT INTO batches (request_id, place, session_id) VALUES (?1, ?2, ?3)")?
+                .prepare_cached(
+                    "INSERT INTO batches (request_id, place, session_id, checksum) VALUES (?1, ?2, ?3, checksum(?1, ?2, ?3))",
+                )?
                 .execute(params![request.id, place as i64, made.session_id])?;
         }
     }

@@ -4,7 +4,7 @@ use super::errors::Failure;
 use super::lock::{Lock, sidecar};
 use super::open_error::OpenError;
 use super::schema::{self, Kind};
-use super::{Options, origin};
+use super::{Options, checksum, log, origin, whole};
 use crate::store::archive::Hold;
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
@@ -48,6 +48,7 @@ pub(super) fn open_to_take_in(path: &Path, options: &Options) -> Result<Opened, 
     // Before the lock, so that not even a lock file is put beside a file that is not ours.
     check_beginning(&path)?;
     let lock = Lock::take(&path)?;
+    check_log(&path)?;
     make_file(&path)?;
     let writer = open_writer(&path, options)?;
     let readers = (0..options.readers.max(1)).map(|_| open_reader(&path, options)).collect::<Result<_, _>>()?;
@@ -139,11 +140,19 @@ fn canonical(path: &Path) -> Result<PathBuf, OpenError> {
 }
 
 fn make_folder(folder: &Path) -> io::Result<()> {
+    let new: Vec<_> = folder.ancestors().take_while(|folder| !folder.as_os_str().is_empty() && !folder.exists()).collect();
     let mut builder = DirBuilder::new();
     builder.recursive(true);
     #[cfg(unix)]
     std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.create(folder)
+    builder.create(folder)?;
+    // A folder survives a loss of power once the one that it is in is synced. SQLite sees to its files, not to their folder.
+    #[cfg(unix)]
+    for new in new {
+        let outer = new.parent().filter(|outer| !outer.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        File::open(outer)?.sync_all()?;
+    }
+    Ok(())
 }
 
 /// Refuses what is not ours, and what is cut short, by the header alone: SQLite may change a file merely by opening it,
@@ -175,7 +184,7 @@ fn check_beginning(path: &Path) -> Result<(), OpenError> {
     if version > schema::VERSION {
         return Err(OpenError::NewerSchema { path: path.to_owned(), found: version, known: schema::VERSION });
     }
-    let page_size = u64::from(u16::from_be_bytes([header[16], header[17]]));
+    let page_size = page_size(&header) as u64;
     let promised = page_size * u64::from(number(28).cast_unsigned());
     // With a log beside it, the file may have been growing when its process was killed.
     if meta.len() < promised && !has_log(path) {
@@ -183,6 +192,28 @@ fn check_beginning(path: &Path) -> Result<(), OpenError> {
         return Err(OpenError::Damaged { path: path.to_owned(), detail });
     }
     Ok(())
+}
+
+/// The size of a page by a header. The largest is written as 1.
+fn page_size(header: &[u8]) -> usize {
+    match u16::from_be_bytes([header[16], header[17]]) {
+        1 => 1 << 16,
+        size => usize::from(size),
+    }
+}
+
+/// Refuses a log of which a part would be dropped in silence. Only the holder of the lock can tell: a log that is being
+/// written looks different from one moment to the next.
+fn check_log(path: &Path) -> Result<(), OpenError> {
+    let mut header = [0; HEADER];
+    let begin = File::open(path).and_then(|mut file| file.read_exact(&mut header));
+    match begin.and_then(|()| log::damage(path, page_size(&header))) {
+        Ok(None) => Ok(()),
+        Ok(Some(detail)) => Err(OpenError::Damaged { path: path.to_owned(), detail }),
+        // It is new, or empty.
+        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::UnexpectedEof) => Ok(()),
+        Err(error) => Err(OpenError::io(path, error)),
+    }
 }
 
 fn has_log(path: &Path) -> bool {
@@ -232,7 +263,7 @@ fn open_writer(path: &Path, options: &Options) -> Result<Connection, OpenError> 
         }
     };
     if version > 0 {
-        check_content(&connection, path, options)?;
+        check_content(&connection, path, options, version)?;
     }
     // An empty file gets its first tables by a rollback journal, so that no crash leaves a database without our mark.
     schema::migrate(&mut connection, version).map_err(failed)?;
@@ -243,18 +274,16 @@ fn open_writer(path: &Path, options: &Options) -> Result<Connection, OpenError> 
     Ok(connection)
 }
 
-/// Looks through the whole file if that is quick, so that damage is met now rather than in the middle of a game.
-fn check_content(connection: &Connection, path: &Path, options: &Options) -> Result<(), OpenError> {
+/// Looks through the whole file if that is quick.
+fn check_content(connection: &Connection, path: &Path, options: &Options, version: i32) -> Result<(), OpenError> {
     let size = path.metadata().map_err(|error| OpenError::io(path, error))?.len();
     if size > options.check_up_to {
         return Ok(());
     }
-    let detail: String =
-        connection.query_row("PRAGMA quick_check(1)", [], |row| row.get(0)).map_err(|error| OpenError::sqlite(path, error))?;
-    if detail != "ok" {
-        return Err(OpenError::Damaged { path: path.to_owned(), detail });
+    match whole::damage(connection, version).map_err(|error| OpenError::sqlite(path, error))? {
+        Some(detail) => Err(OpenError::Damaged { path: path.to_owned(), detail }),
+        None => Ok(()),
     }
-    Ok(())
 }
 
 fn configure(connection: &Connection, options: &Options, cache_kib: i32) -> rusqlite::Result<()> {
@@ -263,7 +292,7 @@ fn configure(connection: &Connection, options: &Options, cache_kib: i32) -> rusq
     connection.pragma_update(None, "cache_size", -cache_kib)?;
     // The file's own schema is data: it may not call functions with side effects.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false)?;
-    Ok(())
+    checksum::register(connection)
 }
 
 /// Writes go to a log that is synced at every commit. The writer moves them into the file itself, at times of its choice

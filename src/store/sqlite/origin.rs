@@ -1,6 +1,7 @@
 //! The row that a copy leaves in the store that it has made: where the sessions came from, whether all of them have, and
 //! where the store's own order of changes begins.
 
+use super::checksum::{EVENT_IS_SOUND, expect_sound};
 use super::errors::Failure;
 use crate::store::Micros;
 use crate::store::archive::Begun;
@@ -49,7 +50,10 @@ pub(super) fn mark(connection: &Connection, from: &str, now: Micros) -> Result<B
     let begun = standing(connection, from)?;
     if begun == Begun::New {
         connection
-            .prepare_cached("INSERT INTO events (place, session, seq, time, first, body) VALUES (?1, ?2, 1, ?1, 1, ?3)")?
+            .prepare_cached(
+                "INSERT INTO events (place, session, seq, time, first, body, checksum)
+                 VALUES (?1, ?2, 1, ?1, 1, ?3, checksum(?2, 1, ?1, 1, NULL, NULL, ?3, NULL))",
+            )?
             .execute(params![now, COPIED, text(&Origin { from: from.to_owned(), whole: false })])?;
     }
     Ok(begun)
@@ -59,7 +63,10 @@ pub(super) fn mark(connection: &Connection, from: &str, now: Micros) -> Result<B
 pub(super) fn unmark(connection: &Connection) -> Result<(), Failure> {
     if let Some(origin) = read(connection)? {
         connection
-            .prepare_cached("UPDATE events SET body = ?2 WHERE session = ?1 AND seq = 1")?
+            .prepare_cached(
+                "UPDATE events SET body = ?2, checksum = checksum(session, seq, time, first, request_id, digest, ?2, hash)
+                 WHERE session = ?1 AND seq = 1",
+            )?
             .execute(params![COPIED, text(&Origin { whole: true, ..origin })])?;
     }
     Ok(())
@@ -67,8 +74,8 @@ pub(super) fn unmark(connection: &Connection) -> Result<(), Failure> {
 
 fn read(connection: &Connection) -> Result<Option<Origin>, Failure> {
     let text: Option<String> = connection
-        .prepare_cached("SELECT body FROM events WHERE session = ?1 AND seq = 1")?
-        .query_row([COPIED], |row| row.get(0))
+        .prepare_cached(&format!("SELECT body, {EVENT_IS_SOUND} FROM events WHERE session = ?1 AND seq = 1"))?
+        .query_row([COPIED], |row| expect_sound(row, 1).and_then(|()| row.get(0)))
         .optional()?;
     let read = |text: String| serde_json::from_str(&text).map_err(|error| Failure::Rows(format!("the mark of a copy: {error}")));
     text.map(read).transpose()
