@@ -2,6 +2,7 @@
 
 use super::checksum::{EVENT_IS_SOUND, expect_sound};
 use super::errors::Failure;
+use super::origin;
 use super::reads::{self, head_of, select_heads};
 use super::writes::state_code;
 use crate::store::{Change, Changed, Changes, Cursor, EventHash, Head, StoredEvent};
@@ -54,7 +55,10 @@ pub(super) fn changes(connection: &Connection, after: &Cursor, limit: usize) -> 
     // One snapshot for the log and the sessions.
     let transaction = connection.unchecked_transaction()?;
     let Cursor(end) = end(&transaction)?;
-    if after < 0 || end.parse().is_ok_and(|end: i64| after > end) {
+    let start = origin::first_place(&transaction)?;
+    // What is in between are places of the store that this one was copied from.
+    let after = if after == 0 { start } else { after };
+    if after < start || end.parse().is_ok_and(|end: i64| after > end) {
         return Ok(None);
     }
     let mut entries = entries(&transaction, after, limit)?;

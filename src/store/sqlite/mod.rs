@@ -1,5 +1,7 @@
 //! The embedded store: one SQLite file, written by one thread and read by a few connections.
 
+mod archive;
+mod backup;
 mod batches;
 mod changes;
 mod checksum;
@@ -7,11 +9,13 @@ mod condition;
 mod errors;
 mod expiry;
 mod imports;
+mod intake;
 mod lists;
 mod lock;
 mod log;
 mod open;
 mod open_error;
+mod origin;
 mod pool;
 mod queue;
 mod reads;
@@ -21,6 +25,9 @@ mod whole;
 mod writer;
 mod writes;
 
+pub use archive::SqliteArchive;
+pub use backup::{BackupError, back_up};
+pub use intake::SqliteIntake;
 pub use open_error::OpenError;
 
 use super::{

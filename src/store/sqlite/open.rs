@@ -1,10 +1,11 @@
 //! Opening a file: whatever is wrong with it is found here, before anything in it is changed.
 
-use super::Options;
+use super::errors::Failure;
 use super::lock::{Lock, sidecar};
 use super::open_error::OpenError;
 use super::schema::{self, Kind};
-use super::{checksum, log, whole};
+use super::{Options, checksum, log, origin, whole};
+use crate::store::archive::Hold;
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 use std::fs::{DirBuilder, File, OpenOptions};
@@ -35,6 +36,13 @@ pub(super) struct Opened {
 
 /// Opens the store at `path`, or makes it if there is no file or an empty one.
 pub(super) fn open(path: &Path, options: &Options) -> Result<Opened, OpenError> {
+    let opened = open_to_take_in(path, options)?;
+    refuse_half_copied(&opened.writer, path)?;
+    Ok(opened)
+}
+
+/// The same, also of a store that is half copied.
+pub(super) fn open_to_take_in(path: &Path, options: &Options) -> Result<Opened, OpenError> {
     check_library(rusqlite::version_number())?;
     let path = canonical(path)?;
     // Before the lock, so that not even a lock file is put beside a file that is not ours.
@@ -45,6 +53,68 @@ pub(super) fn open(path: &Path, options: &Options) -> Result<Opened, OpenError> 
     let writer = open_writer(&path, options)?;
     let readers = (0..options.readers.max(1)).map(|_| open_reader(&path, options)).collect::<Result<_, _>>()?;
     Ok(Opened { writer, readers, lock })
+}
+
+/// Opens the store at `path` to be read: not even its schema is brought up to date.
+pub(super) fn open_to_read(path: &Path, options: &Options, hold: Hold) -> Result<(Vec<Connection>, Option<Lock>), OpenError> {
+    let path = present(path)?;
+    let lock = match hold {
+        Hold::Shared => None,
+        Hold::Alone => Some(Lock::take(&path)?),
+    };
+    let readers = (0..options.readers.max(1)).map(|_| open_present_reader(&path, options)).collect::<Result<Vec<_>, _>>()?;
+    refuse_half_copied(&readers[0], &path)?;
+    Ok((readers, lock))
+}
+
+/// Looks at something in the store at `path` while no server has it open, half copied or not.
+pub(super) fn look<T>(
+    path: &Path,
+    options: &Options,
+    look: impl FnOnce(&Connection) -> Result<T, Failure>,
+) -> Result<T, OpenError> {
+    let path = present(path)?;
+    let _lock = Lock::take(&path)?;
+    read_at(&path, look(&open_present_reader(&path, options)?))
+}
+
+/// The one true name of a file that is there and ours.
+fn present(path: &Path) -> Result<PathBuf, OpenError> {
+    check_library(rusqlite::version_number())?;
+    if !path.try_exists().map_err(|error| OpenError::io(path, error))? {
+        return Err(OpenError::Missing { path: path.to_owned() });
+    }
+    let path = canonical(path)?;
+    check_beginning(&path)?;
+    Ok(path)
+}
+
+/// A reader of a file that this program can read as it is.
+fn open_present_reader(path: &Path, options: &Options) -> Result<Connection, OpenError> {
+    let path = path.to_owned();
+    let reader = open_reader(&path, options)?;
+    match schema::kind(&reader).map_err(|error| OpenError::sqlite(&path, error))? {
+        Kind::Ours(schema::VERSION) => Ok(reader),
+        Kind::Ours(found) if found > schema::VERSION => Err(OpenError::NewerSchema { path, found, known: schema::VERSION }),
+        Kind::Ours(found) => Err(OpenError::OlderSchema { path, found, known: schema::VERSION }),
+        Kind::Foreign(application_id) => Err(OpenError::Foreign { path, application_id }),
+        Kind::Empty => Err(OpenError::NotADatabase { path }),
+    }
+}
+
+fn refuse_half_copied(connection: &Connection, path: &Path) -> Result<(), OpenError> {
+    match read_at(path, origin::half_copied_from(connection))? {
+        None => Ok(()),
+        Some(from) => Err(OpenError::HalfCopied { path: path.to_owned(), from }),
+    }
+}
+
+/// What was read of the store at this path.
+fn read_at<T>(path: &Path, read: Result<T, Failure>) -> Result<T, OpenError> {
+    read.map_err(|failure| match failure {
+        Failure::Rows(detail) => OpenError::Damaged { path: path.to_owned(), detail },
+        Failure::Database(error) => OpenError::sqlite(path, error),
+    })
 }
 
 fn check_library(found: i32) -> Result<(), OpenError> {
