@@ -30,7 +30,7 @@ const CONNECT: Duration = Duration::from_secs(5);
 impl Remote {
     /// Connects when it is first called, and again whenever the connection is lost.
     pub fn new(endpoint: &Endpoint, life: CancellationToken) -> Remote {
-        Remote { channel: endpoint.clone().connect_timeout(CONNECT).connect_lazy(), life }
+        Remote { life, ..Remote::over(endpoint.clone().connect_timeout(CONNECT).connect_lazy()) }
     }
 
     /// Calls by a channel that is there, of a server that nobody kills.
