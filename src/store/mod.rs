@@ -11,6 +11,7 @@ mod filter;
 mod hints;
 mod location;
 mod metrics;
+pub mod postgres;
 pub mod sqlite;
 
 pub use crate::session::{EventHash, Micros, State};

@@ -1,0 +1,96 @@
+//! What is looked at before a server is used: whether it keeps what it acknowledges, can be written, and has our tables.
+
+use super::errors::{Trouble, text, trouble};
+use super::{OpenError, sql};
+use refinery::{Migration, Runner, error::Kind};
+use tokio_postgres::Client;
+
+/// Why a server is not used.
+#[derive(Debug)]
+pub(super) enum NoContact {
+    /// It can't be reached at present, or can't be written.
+    Passing(Trouble, String),
+    /// Someone must mend it.
+    Lasting(OpenError),
+}
+
+impl From<tokio_postgres::Error> for NoContact {
+    fn from(error: tokio_postgres::Error) -> NoContact {
+        match trouble(&error) {
+            Trouble::Refused => NoContact::Lasting(OpenError::Refused(text(&error))),
+            Trouble::Fault => NoContact::Lasting(OpenError::Foreign(text(&error))),
+            passing => NoContact::Passing(passing, text(&error)),
+        }
+    }
+}
+
+/// Looks at what the server is set to.
+pub(super) async fn check_server(client: &Client, allow_unsafe: bool) -> Result<(), NoContact> {
+    let row = client.query_one(sql::SERVER, &[]).await?;
+    let in_recovery: bool = row.try_get(0)?;
+    let setting = |column: usize| row.try_get::<_, Option<String>>(column);
+    if in_recovery || setting(1)?.as_deref() == Some("on") {
+        return Err(NoContact::Lasting(OpenError::Standby));
+    }
+    for (column, name) in [(2, "fsync"), (3, "full_page_writes"), (4, "synchronous_commit")] {
+        if !allow_unsafe && setting(column)?.as_deref() == Some("off") {
+            return Err(NoContact::Lasting(OpenError::Unsafe { setting: name }));
+        }
+    }
+    Ok(())
+}
+
+/// Times that the tables are looked at while other servers make them.
+const TRIES: u32 = 50;
+
+/// Makes the tables, or what is missing of them. Others may do the same: whoever comes second fails on what is there already, and
+/// finds, looking again, that nothing is left to do.
+pub(super) async fn migrate(client: &mut Client) -> Result<(), NoContact> {
+    let mut tries = 1;
+    loop {
+        let Err(error) = runner().run_async(client).await else { return Ok(()) };
+        let why = match error.kind() {
+            Kind::MissingVersion(migration) => return Err(NoContact::Lasting(OpenError::Newer(migration.to_string()))),
+            Kind::DivergentVersion(found, _) => {
+                return Err(NoContact::Lasting(OpenError::Foreign(format!("migration {found} is another one"))));
+            }
+            Kind::Connection(_, cause) => match cause.downcast_ref::<tokio_postgres::Error>() {
+                Some(cause) if client.is_closed() => return Err(NoContact::Passing(Trouble::Lost, text(cause))),
+                Some(cause) if is_race(cause) && tries < TRIES => text(cause),
+                Some(cause) => return Err(repeatable(cause)),
+                None => return Err(NoContact::Passing(Trouble::Lost, error.to_string())),
+            },
+            _ => return Err(NoContact::Lasting(OpenError::Foreign(error.to_string()))),
+        };
+        tracing::debug!(why, "others make the tables, too");
+        tries += 1;
+        tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+    }
+}
+
+fn runner() -> Runner {
+    let migrations = [("V1__sessions", include_str!("migrations/V1__sessions.sql"))];
+    let migrations = migrations.map(|(name, sql)| Migration::unapplied(name, sql).expect("names are V<number>__<name>"));
+    let mut runner = Runner::new(&migrations);
+    runner.set_migration_table_name("mancala_migrations");
+    runner
+}
+
+/// What those meet who make the same tables at the same time: something is there already (by its name, or by the row of a catalogue
+/// that names it), or one of them had to give way.
+fn is_race(error: &tokio_postgres::Error) -> bool {
+    let code = error.code().map_or("", |code| code.code());
+    matches!(code, "42P07" | "42710" | "42P06" | "23505" | "XX000") || trouble(error) == Trouble::Again
+}
+
+fn repeatable(error: &tokio_postgres::Error) -> NoContact {
+    if is_race(error) { NoContact::Lasting(OpenError::Foreign(text(error))) } else { passing_or_lasting(error) }
+}
+
+fn passing_or_lasting(error: &tokio_postgres::Error) -> NoContact {
+    match trouble(error) {
+        Trouble::Refused => NoContact::Lasting(OpenError::Refused(text(error))),
+        Trouble::Fault | Trouble::Taken => NoContact::Lasting(OpenError::Foreign(text(error))),
+        passing => NoContact::Passing(passing, text(error)),
+    }
+}

@@ -1,0 +1,113 @@
+//! The task that looks after the database: it reaches it, makes its tables, and sees when it goes and comes back. It has a connection of
+//! its own, so that it is not held up where calls are.
+
+use super::condition::Condition;
+use super::contact::{NoContact, check_server, migrate};
+use super::errors::{Trouble, text, trouble};
+use super::tls::Connector;
+use super::{OpenError, Options, sql};
+use crate::store::{Health, StoreError};
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::time::{sleep, timeout};
+use tokio_postgres::Client;
+
+/// Between looks while all is well, and while it is not.
+const WELL: Duration = Duration::from_secs(1);
+const UNWELL: Duration = Duration::from_millis(200);
+
+pub(super) struct Keeper {
+    pub connector: Connector,
+    pub options: Options,
+    pub condition: Arc<Condition>,
+    /// A connection to a server that has been looked at.
+    pub client: Option<Client>,
+    /// The tables have been made, or found.
+    pub migrated: bool,
+}
+
+impl Keeper {
+    /// Looks for the first time. What someone must mend is an error then; a server that is not there is not.
+    pub async fn begin(&mut self) -> Result<(), OpenError> {
+        match self.look().await {
+            Ok(()) => self.condition.recover(),
+            Err(NoContact::Lasting(error)) => return Err(error),
+            Err(NoContact::Passing(trouble, why)) => self.condition.worsen(unreachable(trouble, why), false),
+        }
+        Ok(())
+    }
+
+    /// Looks again and again.
+    pub async fn run(mut self) {
+        while self.condition.health() != Health::Broken {
+            if self.condition.health() == Health::Writable {
+                tokio::select! {
+                    () = sleep(WELL) => {}
+                    () = self.condition.suspected() => {}
+                }
+            } else {
+                sleep(UNWELL).await;
+            }
+            match self.look().await {
+                Ok(()) => self.condition.recover(),
+                Err(NoContact::Passing(trouble, why)) => {
+                    // A server that takes no writes, or has no room for them, can still be read.
+                    let readable = self.migrated && matches!(trouble, Trouble::Full | Trouble::ReadOnly);
+                    self.condition.worsen(unreachable(trouble, why), readable);
+                }
+                Err(NoContact::Lasting(error)) => match error {
+                    OpenError::Newer(_) | OpenError::Foreign(_) | OpenError::Unsafe { .. } => {
+                        self.condition.break_for_good(error.to_string());
+                    }
+                    OpenError::Standby => self.condition.worsen(StoreError::Unwritable(error.to_string()), self.migrated),
+                    OpenError::Refused(_) | OpenError::Url(_) | OpenError::Authorities { .. } => {
+                        self.condition.worsen(StoreError::Unavailable(error.to_string()), false);
+                    }
+                },
+            }
+        }
+    }
+
+    /// One look, which ends in time.
+    async fn look(&mut self) -> Result<(), NoContact> {
+        // The first contact may have to wait for others that make the tables.
+        let patience = if self.migrated { self.options.connect_timeout() * 2 } else { Duration::from_secs(30) };
+        let looked = timeout(patience, self.look_on()).await;
+        let looked =
+            looked.unwrap_or_else(|_| Err(NoContact::Passing(Trouble::Lost, "the database does not answer in time".into())));
+        if looked.is_err() {
+            self.client = None;
+        }
+        looked
+    }
+
+    async fn look_on(&mut self) -> Result<(), NoContact> {
+        let client = match &self.client {
+            Some(client) if !client.is_closed() => client,
+            _ => {
+                let opened = timeout(self.options.connect_timeout(), self.connector.open(None)).await;
+                let opened =
+                    opened.map_err(|_| NoContact::Passing(Trouble::Lost, "the database does not answer in time".into()))?;
+                let (mut client, _ends_with_it) = opened?;
+                check_server(&client, self.options.allow_unsafe_database).await?;
+                if !self.migrated {
+                    migrate(&mut client).await?;
+                    self.migrated = true;
+                }
+                self.client.insert(client)
+            }
+        };
+        match client.query(sql::HEARTBEAT, &[]).await {
+            Ok(_) => Ok(()),
+            Err(error) => Err(match trouble(&error) {
+                // Another program has taken the tables away, or the right to write them.
+                Trouble::Fault | Trouble::Refused => NoContact::Passing(Trouble::Refused, text(&error)),
+                _ => NoContact::from(error),
+            }),
+        }
+    }
+}
+
+fn unreachable(trouble: Trouble, why: String) -> StoreError {
+    trouble.answer(why)
+}

@@ -1,0 +1,43 @@
+//! Why a database is not used.
+
+use std::path::PathBuf;
+
+/// Why a database is not used. Each says what to do.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum OpenError {
+    /// The URL can't be read.
+    #[error("the database's URL can't be used: {0}; expected postgres://USER:PASSWORD@HOST/DATABASE")]
+    Url(String),
+    /// The authorities' certificates can't be read.
+    #[error("the authorities in {} can't be used: {why}", path.display())]
+    Authorities {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// The server does not let us in.
+    #[error("the database server refuses: {0}; check user, password and the database's name")]
+    Refused(String),
+    /// The server would lose what it has acknowledged.
+    #[error(
+        "the database server has {setting} off, so that it loses acknowledged moves when it crashes or the power goes; set it on, or \
+         store.allow_unsafe_database = true if the games may be lost"
+    )]
+    Unsafe {
+        /// The server's setting.
+        setting: &'static str,
+    },
+    /// The server takes no writes.
+    #[error(
+        "the database server is a standby or read-only; give the URL of the primary, or of all of them with \
+         target_session_attrs=read-write"
+    )]
+    Standby,
+    /// A newer program has made the tables.
+    #[error("the database was made by a newer version of this program (migration {0}); use that version or a newer one")]
+    Newer(String),
+    /// The tables are not what they should be.
+    #[error("the database's tables are not this program's: {0}; give it a database of its own")]
+    Foreign(String),
+}

@@ -1,0 +1,133 @@
+//! How a database is reached.
+
+use super::OpenError;
+use std::fmt;
+use std::path::PathBuf;
+use std::str::FromStr;
+use std::time::Duration;
+use tokio_postgres::Config;
+use tokio_postgres::config::SslMode;
+
+/// How a database is reached and used.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Options {
+    /// `postgres://USER:PASSWORD@HOST:PORT/DATABASE`; several hosts, separated by commas, are tried in turn.
+    pub url: String,
+    /// Most connections for reads and writes; at least one. There are two more, for hints, and one that looks after the server.
+    pub connections: usize,
+    /// How long a read may take, with all repetitions.
+    pub read_timeout: Duration,
+    /// How long a write may take, with all repetitions. Where its outcome is not known then, it is told so.
+    pub write_timeout: Duration,
+    /// Authorities for the server's certificate, as a file of PEM. Without it connections are not encrypted.
+    pub tls_ca: Option<PathBuf>,
+    /// Use a server, too, that would lose what it has acknowledged when the power goes.
+    pub allow_unsafe_database: bool,
+}
+
+impl Options {
+    /// The usual ones, for the database at a URL.
+    #[must_use]
+    pub fn new(url: impl Into<String>) -> Options {
+        Options {
+            url: url.into(),
+            connections: 16,
+            read_timeout: Duration::from_secs(2),
+            write_timeout: Duration::from_secs(4),
+            tls_ca: None,
+            allow_unsafe_database: false,
+        }
+    }
+
+    /// How long one attempt at a write may take before it is repeated on another connection.
+    pub(super) fn attempt_timeout(&self) -> Duration {
+        self.write_timeout / 4
+    }
+
+    /// How long the making of a connection may take.
+    pub(super) fn connect_timeout(&self) -> Duration {
+        (self.read_timeout / 2).min(Duration::from_secs(1))
+    }
+
+    /// The settings of every connection.
+    pub(super) fn client(&self) -> Result<Config, OpenError> {
+        let mut config = Config::from_str(&self.url).map_err(|error| OpenError::Url(super::errors::text(&error)))?;
+        if config.get_hosts().is_empty() && config.get_hostaddrs().is_empty() {
+            return Err(OpenError::Url("it names no host".into()));
+        }
+        if config.get_dbname().is_none() {
+            return Err(OpenError::Url("it names no database".into()));
+        }
+        if config.get_application_name().is_none() {
+            config.application_name("mancala");
+        }
+        // The server gives a statement up, too, so that what nobody waits for any more does not run on.
+        let timeout = self.read_timeout.max(self.write_timeout).as_millis();
+        let given = config.get_options().unwrap_or_default();
+        let options = format!("{given} -c statement_timeout={timeout} -c idle_in_transaction_session_timeout={timeout}");
+        config.options(options.trim_start().to_owned());
+        config.ssl_mode(if self.tls_ca.is_some() { SslMode::Require } else { SslMode::Disable });
+        config.connect_timeout(self.connect_timeout());
+        // A peer that has gone without a word is found out in seconds, not hours.
+        config.tcp_user_timeout(self.write_timeout);
+        config.keepalives_idle(Duration::from_secs(5));
+        config.keepalives_interval(Duration::from_secs(1));
+        config.keepalives_retries(4);
+        Ok(config)
+    }
+}
+
+impl fmt::Debug for Options {
+    /// The URL is written without its password.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Options { url, connections, read_timeout, write_timeout, tls_ca, allow_unsafe_database } = self;
+        f.debug_struct("Options")
+            .field("url", &crate::store::Location::Postgres(url.clone()))
+            .field("connections", connections)
+            .field("read_timeout", read_timeout)
+            .field("write_timeout", write_timeout)
+            .field("tls_ca", tls_ca)
+            .field("allow_unsafe_database", allow_unsafe_database)
+            .finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_url_must_name_a_host_and_a_database() {
+        for (url, expected) in [
+            ("postgres://me@host/games", None),
+            ("postgres:///games?host=/run/postgresql", None),
+            ("postgres://me@host", Some("it names no database")),
+            ("postgres:///games", Some("it names no host")),
+            ("postgres://me@host:port/games", Some("invalid connection string")),
+        ] {
+            let refused = Options::new(url).client().err().map(|error| error.to_string());
+            match (refused, expected) {
+                (None, None) => {}
+                (Some(refused), Some(expected)) => assert!(refused.contains(expected), "{refused}"),
+                other => panic!("{url}: {other:?}"),
+            }
+        }
+    }
+
+    #[test]
+    fn options_of_the_url_are_kept_and_time_is_limited() {
+        let options = Options::new("postgres://me@host/games?options=-c%20work_mem%3D1MB");
+        let config = options.client().expect("a configuration");
+        let limits = "-c statement_timeout=4000 -c idle_in_transaction_session_timeout=4000";
+        assert_eq!(config.get_options(), Some(format!("-c work_mem=1MB {limits}").as_str()));
+        assert_eq!(config.get_ssl_mode(), SslMode::Disable);
+        let safe = Options { tls_ca: Some("ca.pem".into()), ..options };
+        assert_eq!(safe.client().expect("a configuration").get_ssl_mode(), SslMode::Require);
+    }
+
+    #[test]
+    fn no_password_is_shown() {
+        let shown = format!("{:?}", Options::new("postgres://me:secret@host/games"));
+        assert!(shown.contains("postgres://me@host/games") && !shown.contains("secret"), "{shown}");
+    }
+}
