@@ -1,0 +1,197 @@
+#!/usr/bin/env python3
+"""What moves and reads cost: processor time of the server and of Postgres, log (WAL) and bytes on the disk, by call.
+
+It makes a Postgres of its own with deploy/postgres/postgresql.conf, a server on it, and loads that with `mancala bench`; then the same
+with the embedded store, for comparison. docs/scaling.md goes by it.
+
+    tests/run tools && cargo build --release && target/tools/venv/bin/python tests/tools/costs.py --help
+
+Processor time by call hardly depends on what else the machine does, while calls per second do: compare those of one run.
+"""
+
+import argparse
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+TESTS = Path(__file__).resolve().parents[1]
+sys.path[:0] = [str(TESTS / "deploy"), str(TESTS / "clients")]
+
+from database import Database, postgres  # noqa: E402
+from server import BINARY, Server, environment  # noqa: E402
+
+TICK = 1 / os.sysconf("SC_CLK_TCK")
+
+
+def arguments():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--time", default="20s", help="of each measurement")
+    parser.add_argument("--concurrency", type=int, default=64, help="calls in flight")
+    parser.add_argument("--sessions", type=int, default=10_000, help="sessions that are played at a time")
+    parser.add_argument("--rate", type=int, default=0, help="calls per second, 0: as many as are answered")
+    parser.add_argument("--games", default="ali_guli_mane,ayoayo,gore,hoyito3,kiothi")
+    parser.add_argument("--connections", type=int, default=16, help="of the server to Postgres")
+    parser.add_argument("--memory", default="256MB", help="shared_buffers")
+    parser.add_argument("--settings", nargs="*", default=[], metavar="NAME=VALUE", help="of Postgres beside those of the file")
+    parser.add_argument("--no-sqlite", action="store_true", help="only Postgres")
+    return parser.parse_args()
+
+
+def of_process(pid):
+    """A process's parent, and the processor seconds of it and of its children that have ended."""
+    fields = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
+    user, system, children_user, children_system = map(int, fields[11:15])
+    return int(fields[1]), (user + system) * TICK, (children_user + children_system) * TICK
+
+
+def of_server(server):
+    return of_process(server._process.pid)[1]
+
+
+def of_postgres(database):
+    """Processor seconds of all of Postgres' processes, those that have ended too."""
+    root = database._process.pid
+    total = sum(of_process(root)[1:])
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            parent, own, _ = of_process(pid)
+        except (FileNotFoundError, ProcessLookupError):
+            continue
+        total += own if parent == root else 0
+    return total
+
+
+class Meter:
+    """What has been used so far: seconds of the server and of Postgres, bytes of its log, whole pages of it, commits and syncs."""
+
+    NAMES = ("server", "postgres", "log", "pages", "commits", "syncs")
+    # Shared by all databases of the cluster, but there is only this one.
+    COUNTERS = """SELECT pg_current_wal_insert_lsn() - '0/0', (SELECT wal_fpi FROM pg_stat_wal),
+        (SELECT xact_commit FROM pg_stat_database WHERE datname = 'mancala'), (SELECT wal_sync FROM pg_stat_wal)"""
+
+    def __init__(self, server, database):
+        self._server, self._database = server, database
+
+    def read(self):
+        if self._database is None:
+            return [of_server(self._server), 0, 0, 0, 0, 0]
+        # Backends tell of what they did within a second of being idle.
+        subprocess.run(["sleep", "2"], check=True)
+        (counted,) = self._database.sql(self.COUNTERS)
+        return [of_server(self._server), of_postgres(self._database), *map(float, counted)]
+
+
+class Costs:
+    """Of one server."""
+
+    def __init__(self, wanted, server, database=None):
+        self._wanted, self._server, self._database = wanted, server, database
+        self._meter = Meter(server, database)
+        # Of one creation, once it has been measured.
+        self._creation = [0.0] * len(Meter.NAMES)
+
+    def bench(self, calls, time):
+        """The report of `mancala bench`, and what was used."""
+        if self._database is not None:
+            # One in the midst of it would be counted or not by chance.
+            self._database.sql("CHECKPOINT")
+        wanted = self._wanted
+        command = [BINARY, "bench", "--address", self._server.address, "--calls", calls, "--duration", time, "--json"]
+        command += ["--concurrency", wanted.concurrency, "--connections", 4, "--sessions", wanted.sessions, "--games", wanted.games]
+        command += ["--rate", wanted.rate]
+        before = self._meter.read()
+        done = subprocess.run([str(part) for part in command], capture_output=True, text=True, env=environment())
+        assert done.returncode == 0, done.stderr + done.stdout
+        used = [now - then for now, then in zip(self._meter.read(), before)]
+        return json.loads(done.stdout), used
+
+    def creations(self):
+        """Measures what it costs to make sessions: hardly anything else is done."""
+        report, used = self.bench("get=1", "1ms")
+        count = self._wanted.sessions
+        self._creation = [each / count for each in used]
+        self.show("create", f"{count} sessions", self._creation)
+        assert report["calls"] < count / 10, "more was read than made"
+
+    def calls(self, name):
+        """Measures calls of a kind, without the creations before and among them."""
+        report, used = self.bench(f"{name}=1", self._wanted.time)
+        of_name = report["by_call"][name]
+        made = self._wanted.sessions + report["by_call"].get("create", {}).get("succeeded", 0)
+        count = of_name["succeeded"]
+        each = [(all_of_it - made * of_one) / count for all_of_it, of_one in zip(used, self._creation)]
+        latency = of_name["latency_us"]
+        self.show(name, f"{count} calls, {of_name['per_second']:.0f}/s, p50 {latency['p50'] / 1000:.1f} ms, p99 {latency['p99'] / 1000:.1f} ms", each)
+
+    def show(self, name, what, each):
+        server, database, log, pages, commits, syncs = each
+        print(f"{name:7} {what}")
+        print(f"        server {server * 1e6:.1f} us of processor time each")
+        if self._database is not None:
+            print(f"        Postgres {database * 1e6:.1f} us, {log:.0f} bytes of log with {pages:.3f} whole pages, {commits:.2f} commits, {syncs:.3f} syncs")
+
+    def resident(self):
+        status = Path(f"/proc/{self._server._process.pid}/status").read_text(encoding="utf-8")
+        print(f"memory  server {int(re.search(r'VmRSS:\s+(\d+)', status)[1]) // 1024} MiB")
+
+
+def sizes(database):
+    """What is on the disk of each table."""
+    database.sql("VACUUM ANALYZE")
+    ((events, sessions),) = database.sql("SELECT (SELECT count(*) FROM events), (SELECT count(*) FROM sessions)")
+    print(f"stored  {events} events of {sessions} sessions")
+    rows = database.sql("""SELECT relname, n_live_tup, pg_table_size(relid), pg_indexes_size(relid) FROM pg_stat_user_tables
+        WHERE n_live_tup > 0 ORDER BY pg_total_relation_size(relid) DESC""")
+    for name, count, table, indexes in rows:
+        count, table, indexes = int(count), int(table), int(indexes)
+        print(f"        {name}: {count} rows, each {table / count:.0f} bytes and {indexes / count:.0f} of indexes")
+    for index, size in database.sql("SELECT indexrelname, pg_relation_size(indexrelid) FROM pg_stat_user_indexes ORDER BY 2 DESC LIMIT 12"):
+        print(f"        {index}: {int(size) / 1e6:.1f} MB")
+    ((hot, updates),) = database.sql("SELECT n_tup_hot_upd, n_tup_upd FROM pg_stat_user_tables WHERE relname = 'sessions'")
+    print(f"        {100 * int(hot) / max(1, int(updates)):.1f} % of {updates} changes of sessions touched no index")
+    ((body, row),) = database.sql("SELECT avg(length(body)), avg(pg_column_size(events.*)) FROM events TABLESAMPLE SYSTEM (10)")
+    print(f"        an event's body has {float(body):.0f} bytes, its row {float(row):.0f}")
+
+
+def main():
+    wanted = arguments()
+    version = subprocess.run([postgres("postgres"), "--version"], capture_output=True, text=True, check=True).stdout.strip()
+    print(f"{os.cpu_count()} processors, load {os.getloadavg()[0]:.1f}, {version}; {' '.join(sys.argv[1:])}")
+    more = dict(setting.split("=", 1) for setting in wanted.settings)
+    print(f"== Postgres, {wanted.connections} connections, shared_buffers {wanted.memory}")
+    with Database({"shared_buffers": wanted.memory} | more) as database:
+        server = Server(database.url, {"MANCALA_STORE__CONNECTIONS": str(wanted.connections)})
+        try:
+            costs = Costs(wanted, server, database)
+            costs.creations()
+            costs.calls("apply")
+            sizes(database)
+            for name in ("get", "legal"):
+                costs.calls(name)
+            costs.resident()
+        finally:
+            server.stop()
+    if wanted.no_sqlite:
+        return
+    print("== SQLite")
+    with tempfile.TemporaryDirectory(prefix="mancala-costs-") as folder:
+        path = Path(folder) / "games.db"
+        server = Server(path)
+        try:
+            costs = Costs(wanted, server)
+            costs.creations()
+            for name in ("apply", "get", "legal"):
+                costs.calls(name)
+            costs.resident()
+        finally:
+            server.stop()
+        print(f"stored  {sum(file.stat().st_size for file in Path(folder).iterdir()) / 1e6:.1f} MB")
+    print(f"load at the end {os.getloadavg()[0]:.1f}")
+
+
+if __name__ == "__main__":
+    main()
