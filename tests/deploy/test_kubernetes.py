@@ -198,6 +198,7 @@ def test_the_database_is_told_by_a_secret(pod, container, configuration):
     assert volume["secret"]["secretName"] == authority["metadata"]["name"]
     (item,) = volume["secret"]["items"]
     assert item["key"] in authority["stringData"]
+    assert configuration["store"]["tls"] == "on"
     assert configuration["store"]["tls_ca"] == f"{mount['mountPath']}/{item['path']}"
 
 

@@ -10,20 +10,33 @@ Processor time by call hardly depends on what else the machine does, while calls
 """
 
 import argparse
+import asyncio
 import json
 import os
 import re
 import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
 
 TESTS = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(TESTS / "deploy"), str(TESTS / "clients")]
 
+import stubs  # noqa: E402
+
+stubs.generate()
+
+import grpc  # noqa: E402
 from database import Database, postgres  # noqa: E402
+from mancala.v1 import session_service_pb2 as api  # noqa: E402
+from mancala.v1 import session_service_pb2_grpc, watch_pb2  # noqa: E402
 from server import BINARY, Server, environment  # noqa: E402
 
+# Streams on one connection, of which the server allows 128.
+STREAMS = 100
+# So long watches are looked at while nothing happens, in seconds.
+IDLE = 30
 TICK = 1 / os.sysconf("SC_CLK_TCK")
 
 
@@ -37,6 +50,7 @@ def arguments():
     parser.add_argument("--connections", type=int, default=16, help="of the server to Postgres")
     parser.add_argument("--memory", default="256MB", help="shared_buffers")
     parser.add_argument("--settings", nargs="*", default=[], metavar="NAME=VALUE", help="of Postgres beside those of the file")
+    parser.add_argument("--watches", type=int, default=5_000, help="of sessions that nothing happens to")
     parser.add_argument("--no-sqlite", action="store_true", help="only Postgres")
     return parser.parse_args()
 
@@ -65,6 +79,10 @@ def of_postgres(database):
     return total
 
 
+def in_kib(pid, file, name):
+    return int(re.search(rf"^{name}:\s+(\d+) kB$", Path(f"/proc/{pid}/{file}").read_text(encoding="utf-8"), re.MULTILINE)[1])
+
+
 class Meter:
     """What has been used so far: seconds of the server and of Postgres, bytes of its log, whole pages of it, commits and syncs."""
 
@@ -80,7 +98,7 @@ class Meter:
         if self._database is None:
             return [of_server(self._server), 0, 0, 0, 0, 0]
         # Backends tell of what they did within a second of being idle.
-        subprocess.run(["sleep", "2"], check=True)
+        time.sleep(2)
         (counted,) = self._database.sql(self.COUNTERS)
         return [of_server(self._server), of_postgres(self._database), *map(float, counted)]
 
@@ -94,13 +112,13 @@ class Costs:
         # Of one creation, once it has been measured.
         self._creation = [0.0] * len(Meter.NAMES)
 
-    def bench(self, calls, time):
+    def bench(self, calls, how_long):
         """The report of `mancala bench`, and what was used."""
         if self._database is not None:
             # One in the midst of it would be counted or not by chance.
             self._database.sql("CHECKPOINT")
         wanted = self._wanted
-        command = [BINARY, "bench", "--address", self._server.address, "--calls", calls, "--duration", time, "--json"]
+        command = [BINARY, "bench", "--address", self._server.address, "--calls", calls, "--duration", how_long, "--json"]
         command += ["--concurrency", wanted.concurrency, "--connections", 4, "--sessions", wanted.sessions, "--games", wanted.games]
         command += ["--rate", wanted.rate]
         before = self._meter.read()
@@ -134,9 +152,40 @@ class Costs:
         if self._database is not None:
             print(f"        Postgres {database * 1e6:.1f} us, {log:.0f} bytes of log with {pages:.3f} whole pages, {commits:.2f} commits, {syncs:.3f} syncs")
 
+    def memory(self):
+        """KiB of the server."""
+        return in_kib(self._server._process.pid, "status", "VmRSS")
+
+    async def watches(self):
+        """Measures what watches of as many sessions take while nothing happens."""
+        count = self._wanted.watches
+        ids = [f"watched-{number}" for number in range(count)]
+        channels = [grpc.aio.insecure_channel(self._server.address, [("grpc.use_local_subchannel_pool", 1)]) for _ in ids[::STREAMS]]
+        callers = [session_service_pb2_grpc.SessionServiceStub(channel) for channel in channels]
+        parts = [ids[first : first + STREAMS] for first in range(0, count, STREAMS)]
+        for caller, part in zip(callers, parts):
+            await asyncio.gather(*(caller.CreateSession(api.CreateSessionRequest(game="ayoayo", session_id=name)) for name in part))
+        before, open_calls = self.memory(), []
+        for caller, part in zip(callers, parts):
+            calls = [caller.WatchSession(watch_pb2.WatchSessionRequest(session_id=name)) for name in part]
+            await asyncio.gather(*(call.read() for call in calls))
+            open_calls += calls
+        grown, used = self.memory() - before, self._meter.read()
+        await asyncio.sleep(IDLE)
+        server, database, *_ = [(now - then) / IDLE / count * 1e6 for now, then in zip(self._meter.read(), used)]
+        print(f"watch   {count} of a session each: {grown / count:.1f} KiB of the server each, and a second of one takes")
+        print(f"        {server:.1f} us of the server and {database:.1f} us of Postgres")
+        for call in open_calls:
+            call.cancel()
+        for channel in channels:
+            await channel.close()
+
     def resident(self):
-        status = Path(f"/proc/{self._server._process.pid}/status").read_text(encoding="utf-8")
-        print(f"memory  server {int(re.search(r'VmRSS:\s+(\d+)', status)[1]) // 1024} MiB")
+        print(f"memory  server {self.memory() // 1024} MiB")
+        if self._database is not None:
+            backends = [int(pid) for (pid,) in self._database.sql("SELECT pid FROM pg_stat_activity WHERE application_name = 'mancala'")]
+            private = [in_kib(pid, "smaps_rollup", "Private_Dirty") + in_kib(pid, "smaps_rollup", "Private_Clean") for pid in backends]
+            print(f"        Postgres {sum(private) / len(private) / 1024:.1f} MiB of its own for each of {len(private)} connections")
 
 
 def sizes(database):
@@ -173,6 +222,7 @@ def main():
             for name in ("get", "legal"):
                 costs.calls(name)
             costs.resident()
+            asyncio.run(costs.watches())
         finally:
             server.stop()
     if wanted.no_sqlite:
@@ -187,6 +237,7 @@ def main():
             for name in ("apply", "get", "legal"):
                 costs.calls(name)
             costs.resident()
+            asyncio.run(costs.watches())
         finally:
             server.stop()
         print(f"stored  {sum(file.stat().st_size for file in Path(folder).iterdir()) / 1e6:.1f} MB")
