@@ -1,7 +1,9 @@
 //! The configuration: which source wins, and that everything that is wrong is said at once.
 #![cfg(feature = "server")]
 
-use mancala::config::{AuthMode, Config, ConfigErrors, LogFormat, Operator, Sources, StreamsConfig, TlsConfig, WebConfig};
+use mancala::config::{
+    AuthMode, Config, ConfigErrors, LogFormat, Operator, Sources, StoreConfig, StreamsConfig, TlsConfig, WebConfig,
+};
 use mancala::server::{ConnectionSettings, Rate};
 use mancala::session::SecretHash;
 use std::ffi::OsString;
@@ -116,7 +118,17 @@ fn every_setting_is_read_from_the_environment_as_from_a_file() {
         max_age: Duration::from_secs(60),
     };
     other.server.allow_open = true;
-    other.store.path = PathBuf::from("/a \"b\"\\c\n\u{7f}é.db");
+    other.store = StoreConfig {
+        path: PathBuf::from("/a \"b\"\\c\n\u{7f}é.db"),
+        url: "postgres://me@host:1,other:2/games?target_session_attrs=read-write".to_owned(),
+        password_file: "/password".into(),
+        connections: 3,
+        read_timeout: Duration::from_millis(100),
+        write_timeout: Duration::from_secs(7),
+        tls: true,
+        tls_ca: "/authorities.pem".into(),
+        allow_unsafe_database: true,
+    };
     other.auth.mode = AuthMode::Token;
     other.auth.operators = [("ops", 1), ("night-2", 255)]
         .map(|(name, byte)| Operator { name: name.to_owned(), key: SecretHash::new([byte; 32]) })
@@ -164,7 +176,7 @@ fn every_setting_is_read_from_the_environment_as_from_a_file() {
         }
     }
     environment.push(("MANCALA_STORE__PATH".into(), other.store.path.clone().into()));
-    assert_eq!(environment.len(), 54);
+    assert_eq!(environment.len(), 62);
     assert_eq!(Config::load(&Sources { environment, ..nothing() }), Ok(other));
 }
 
@@ -418,6 +430,44 @@ fn without_a_home_the_data_file_must_be_named() {
     let environment = variables([("MANCALA_STORE__PATH", "/srv/m.db")]);
     let config = Config::load(&Sources { environment, ..Sources::default() }).expect("a configuration");
     assert_eq!(config.store.path, Path::new("/srv/m.db"));
+}
+
+#[test]
+fn a_database_needs_no_data_file_and_its_password_is_never_shown() {
+    let environment = variables([("MANCALA_STORE__URL", "postgres://me:secret@host/games")]);
+    let config = Config::load(&Sources { environment, ..Sources::default() }).expect("a configuration");
+    assert_eq!(config.store.location().to_string(), "postgres://me@host/games");
+    assert_eq!(config.store.options().expect("options").url, "postgres://me:secret@host/games");
+    for shown in [config.to_string(), format!("{config:?}")] {
+        assert!(shown.contains("postgres://me@host/games") && !shown.contains("secret"), "{shown}");
+    }
+
+    for (lines, key, problem) in [
+        ("url = 'mysql://me:secret@host/games'", "store.url", "expected postgres://"),
+        ("url = 'postgres://me:secret@host:port/games'", "store.url", "invalid connection string"),
+        ("url = 'postgres://me:secret@host'", "store.url", "it names no database"),
+        ("tls = 'on'", "store.tls_ca", "it must name a file"),
+        ("tls = 'perhaps'", "store.tls", "expected \"on\" or \"off\""),
+        ("connections = 0", "store.connections", "from 1 to 1000"),
+        ("read_timeout = '99ms'", "store.read_timeout", "from 100ms to 1h"),
+        ("write_timeout = '61m'", "store.write_timeout", "from 100ms to 1h"),
+        ("allow_unsafe_database = 'perhaps'", "store.allow_unsafe_database", "true or false"),
+    ] {
+        let (keys, text) = faults(Config::load(&given(&format!("[store]\n{lines}\n")).sources));
+        assert_eq!(keys, [key], "{text}");
+        assert!(text.contains(problem) && !text.contains("secret"), "{text}");
+    }
+}
+
+#[test]
+fn the_password_of_a_database_is_read_from_its_file() {
+    let mut store = defaults().store;
+    let folder = tempfile::TempDir::new().expect("a folder");
+    store.password_file = folder.path().join("password");
+    let missing = store.options().expect_err("there is no such file").to_string();
+    assert!(missing.contains("store.password_file") && missing.contains("can't be read"), "{missing}");
+    fs::write(&store.password_file, "secret\n").expect("a file");
+    assert_eq!(store.options().expect("options").password.as_deref(), Some("secret"));
 }
 
 #[test]

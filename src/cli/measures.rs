@@ -1,9 +1,9 @@
 //! What a server shows of itself as metrics: all of it is named here.
 
+use crate::cli::open_store::Opened;
 use crate::server::{self, CallMetrics, Metrics, process};
 use crate::service::{Census, Compute, Count, Counts, Sessions};
-use crate::store::sqlite::SqliteStore;
-use crate::store::{Health, Store};
+use crate::store::Health;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use std::convert::Infallible;
@@ -17,7 +17,7 @@ const CENSUS_REST: u32 = 100;
 
 /// The parts of a server that are measured.
 pub struct Parts {
-    pub store: Arc<SqliteStore>,
+    pub store: Opened,
     pub sessions: Sessions,
     pub compute: Compute,
     pub calls: CallMetrics,
@@ -76,14 +76,14 @@ fn of_connections(metrics: &mut Metrics, counts: &Arc<server::Counts>) {
     );
 }
 
-fn of_store(metrics: &mut Metrics, store: &Arc<SqliteStore>) {
-    let measured = store.metrics().clone();
+fn of_store(metrics: &mut Metrics, opened: &Opened) {
+    let measured = opened.metrics.clone();
     let commit = "Time that a commit takes until it is on the disk";
     metrics.registry().register("store_commit_seconds", commit, measured.commit_seconds);
     metrics.registry().register("store_batch_writes", "Writes of one commit", measured.batch_writes);
-    let queued = store.clone();
-    metrics.gauge("store_queued_writes", "Writes that are queued or under way", move || queued.queued() as f64);
-    let health = store.health();
+    let queued = opened.queued.clone();
+    metrics.gauge("store_queued_writes", "Writes that are queued or under way", move || queued() as f64);
+    let health = opened.store.health();
     metrics.gauge("store_writable", "1 while the store can be written, 0 while it can't", move || {
         f64::from(u8::from(*health.borrow() == Health::Writable))
     });

@@ -7,6 +7,7 @@ mod game_args;
 mod healthcheck;
 mod key;
 mod measures;
+mod open_store;
 mod peer;
 mod perft;
 mod serve;

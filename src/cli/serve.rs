@@ -3,12 +3,12 @@
 use crate::cli::Failure;
 use crate::cli::config_args::ConfigArgs;
 use crate::cli::measures::{self, Parts};
+use crate::cli::open_store;
 use crate::config::{AuthMode, Config};
 use crate::server::signal::StopSignals;
 use crate::server::{self, Api, CallMetrics, Metrics, Stopped};
 use crate::service::{Compute, Sessions, SystemClock};
-use crate::store::sqlite::{Options, SqliteStore};
-use crate::store::{Health, Store};
+use crate::store::{Health, Location};
 use crate::telemetry;
 use crate::wire::access::Access;
 use crate::wire::proto::FILE_DESCRIPTOR_SET;
@@ -61,8 +61,8 @@ async fn serve(config: &Config) -> Result<(), Failure> {
     let mut settings = config.settings();
     settings.connections.max_connections = server::connections_that_fit(settings.connections.max_connections);
     server::check(&settings).map_err(Failure::run)?;
-    let store = SqliteStore::open(&config.store.path, Options::default()).map_err(Failure::run)?;
-    let store = Arc::new(store);
+    let opened = open_store::open(&config.store).await?;
+    let store = opened.store.clone();
     let listener =
         TcpListener::bind(config.server.listen).await.map_err(|error| cannot_listen("--listen", config.server.listen, &error))?;
     let address = listener.local_addr().map_err(Failure::run)?;
@@ -93,7 +93,7 @@ async fn serve(config: &Config) -> Result<(), Failure> {
         )));
 
     let (ready, readiness) = watch::channel(true);
-    let parts = Parts { store: store.clone(), sessions, compute, calls, connections: settings.counts.clone() };
+    let parts = Parts { store: opened, sessions, compute, calls, connections: settings.counts.clone() };
     let (leaving, leaves) = watch::channel(false);
     let watched = watch_over(config, parts, readiness.clone(), leaves).await?;
     let (broken, breaks) = oneshot::channel();
@@ -174,7 +174,10 @@ fn announce(address: SocketAddr, metrics: Option<SocketAddr>, config: &Config) {
         "mancala {} listening on {address}, data in {}; \
          try: grpcurl {how} {address} mancala.v1.RulesService/ListGames",
         env!("CARGO_PKG_VERSION"),
-        config.store.path.display(),
+        match config.store.location() {
+            Location::Sqlite(path) => path.display().to_string(),
+            database => database.to_string(),
+        },
     );
     if let Some(metrics) = metrics {
         lines += &format!("\nmetrics on http://{metrics}/metrics");

@@ -45,7 +45,7 @@ pub fn load(sources: &Sources) -> Result<Config, ConfigErrors> {
         server: server(&mut given, defaults.server, auth.mode),
         tls: network::tls(&mut given, defaults.tls),
         web: network::web(&mut given, defaults.web),
-        store: StoreConfig { path: given.take("store.path", defaults.store.path, "the path of a file", data_file) },
+        store: StoreConfig::take(&mut given, defaults.store),
         auth,
         limits: LimitsConfig::take(&mut given, defaults.limits),
         streams: StreamsConfig::take(&mut given, defaults.streams),
@@ -59,9 +59,6 @@ pub fn load(sources: &Sources) -> Result<Config, ConfigErrors> {
     };
     if !config.auth.certificates.is_empty() && config.tls.client_ca.as_os_str().is_empty() {
         given.fault("auth.certificates", "clients are asked for certificates only if tls.client_ca names their authorities");
-    }
-    if config.store.path.as_os_str().is_empty() {
-        given.fault("store.path", "there is no home folder to keep data in: set store.path to the path of a file");
     }
     given.finish(config)
 }
@@ -151,10 +148,6 @@ pub(super) fn up_to_longest(text: &str) -> Option<Duration> {
 
 fn up_to_ten_years(text: &str) -> Option<Duration> {
     duration::parse(text).filter(|time| *time <= LONGEST_TERM)
-}
-
-fn data_file(text: &str) -> Option<PathBuf> {
-    (!text.is_empty()).then(|| PathBuf::from(text))
 }
 
 fn filter(text: &str) -> Option<String> {

@@ -8,6 +8,7 @@ mod load;
 mod metrics;
 mod network;
 mod sources;
+mod store;
 mod streams;
 mod telemetry;
 mod text;
@@ -18,6 +19,7 @@ pub use limits::LimitsConfig;
 pub use metrics::MetricsConfig;
 pub use network::{TlsConfig, WebConfig};
 pub use sources::Sources;
+pub use store::{StoreConfig, UnreadablePassword};
 pub use streams::StreamsConfig;
 pub use telemetry::TelemetryConfig;
 
@@ -80,13 +82,6 @@ pub struct ServerConfig {
     pub allow_open: bool,
 }
 
-/// Where sessions are kept.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct StoreConfig {
-    /// The data file.
-    pub path: PathBuf,
-}
-
 /// How long sessions are kept after their last change; zero: for ever.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RetentionConfig {
@@ -136,7 +131,7 @@ impl Config {
             },
             tls: TlsConfig::defaults(),
             web: WebConfig::defaults(),
-            store: StoreConfig { path },
+            store: StoreConfig::defaults(path),
             auth: AuthConfig { mode: AuthMode::Open, operators: Vec::new(), certificates: Vec::new() },
             limits: LimitsConfig::default(),
             streams: StreamsConfig::defaults(),
@@ -227,10 +222,7 @@ impl fmt::Display for Config {
         writeln!(f, "allow_open = {allow_open}")?;
 
         write!(f, "\n[tls]\n{}\n[web]\n{}", self.tls, self.web)?;
-        let StoreConfig { path } = &self.store;
-        writeln!(f, "\n[store]")?;
-        writeln!(f, "path = {}", quoted(&path.to_string_lossy()))?;
-
+        write!(f, "\n[store]\n{}", self.store)?;
         write!(f, "\n[auth]\n{}", self.auth)?;
         write!(f, "\n[limits]\n{}\n[streams]\n{}", self.limits, self.streams)?;
         let RetentionConfig { finished, aborted, abandoned, notice, sweep_every } = &self.retention;

@@ -9,6 +9,7 @@ mod contact;
 mod creations;
 mod errors;
 mod expiry;
+mod hints;
 mod keeper;
 mod link;
 mod lists;
@@ -26,22 +27,26 @@ pub use options::Options;
 
 use super::{
     Append, Appended, Census, Changes, Create, CreateAll, Created, CreatedAll, Creation, Cursor, Delete, Deleted, Expirable,
-    Filter, Head, HeadPage, Health, IdleQuery, Import, Micros, Place, Query, State, Store, StoreError, StoreMetrics, StoredEvent,
+    Filter, Head, HeadPage, Health, Hearing, IdleQuery, Import, Micros, Place, Query, State, Store, StoreError, StoreMetrics,
+    StoredEvent,
 };
 use async_trait::async_trait;
 use condition::Condition;
+use hints::Hints;
 use keeper::Keeper;
 use link::Link;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use tls::Connector;
 use tokio::sync::watch;
-use tokio::task::JoinHandle;
+use tokio::task::JoinSet;
 
 /// A store in a database.
 pub struct PostgresStore {
     link: Link,
     condition: Arc<Condition>,
-    keeper: JoinHandle<()>,
+    hints: Arc<Hints>,
+    /// What runs as long as the store is open.
+    tasks: Mutex<JoinSet<()>>,
 }
 
 impl PostgresStore {
@@ -54,9 +59,15 @@ impl PostgresStore {
         let connector = Connector::new(&options)?;
         let condition = Arc::new(Condition::unreached());
         let link = Link::new(options.clone(), connector.clone(), condition.clone())?;
-        let mut keeper = Keeper { connector, options, condition: condition.clone(), client: None, migrated: false };
+        let mut keeper =
+            Keeper { connector: connector.clone(), options, condition: condition.clone(), client: None, migrated: false };
         keeper.begin().await?;
-        Ok(PostgresStore { link, condition, keeper: tokio::spawn(keeper.run()) })
+        let hints = Arc::new(Hints::new());
+        let mut tasks = JoinSet::new();
+        tasks.spawn(keeper.run());
+        tasks.spawn(hints.clone().send(connector.clone()));
+        tasks.spawn(hints.clone().listen(connector));
+        Ok(PostgresStore { link, condition, hints, tasks: Mutex::new(tasks) })
     }
 
     /// What is measured of its writes.
@@ -67,12 +78,6 @@ impl PostgresStore {
     /// Calls that are waiting or under way.
     pub fn queued(&self) -> usize {
         self.link.under_way()
-    }
-}
-
-impl Drop for PostgresStore {
-    fn drop(&mut self) {
-        self.keeper.abort();
     }
 }
 
@@ -158,12 +163,20 @@ impl Store for PostgresStore {
         true
     }
 
+    fn tell(&self, session_id: &str, version: u32) {
+        self.hints.tell(session_id, version);
+    }
+
+    fn hear(&self) -> Option<Hearing> {
+        Some(self.hints.hear())
+    }
+
     fn health(&self) -> watch::Receiver<Health> {
         self.condition.subscribe()
     }
 
     async fn close(&self) {
         self.link.close().await;
-        self.keeper.abort();
+        self.tasks.lock().unwrap_or_else(PoisonError::into_inner).abort_all();
     }
 }

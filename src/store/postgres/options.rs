@@ -13,6 +13,8 @@ use tokio_postgres::config::SslMode;
 pub struct Options {
     /// `postgres://USER:PASSWORD@HOST:PORT/DATABASE`; several hosts, separated by commas, are tried in turn.
     pub url: String,
+    /// The password, where the URL has none.
+    pub password: Option<String>,
     /// Most connections for reads and writes; at least one. There are two more, for hints, and one that looks after the server.
     pub connections: usize,
     /// How long a read may take, with all repetitions.
@@ -31,12 +33,18 @@ impl Options {
     pub fn new(url: impl Into<String>) -> Options {
         Options {
             url: url.into(),
+            password: None,
             connections: 16,
             read_timeout: Duration::from_secs(2),
             write_timeout: Duration::from_secs(4),
             tls_ca: None,
             allow_unsafe_database: false,
         }
+    }
+
+    /// Whether the URL can be used, as far as that can be told without a server.
+    pub fn check(&self) -> Result<(), OpenError> {
+        self.client().map(drop)
     }
 
     /// How long one attempt at a write may take before it is repeated on another connection.
@@ -58,6 +66,9 @@ impl Options {
         if config.get_dbname().is_none() {
             return Err(OpenError::Url("it names no database".into()));
         }
+        if let Some(password) = &self.password {
+            config.password(password);
+        }
         if config.get_application_name().is_none() {
             config.application_name("mancala");
         }
@@ -78,9 +89,9 @@ impl Options {
 }
 
 impl fmt::Debug for Options {
-    /// The URL is written without its password.
+    /// Written without passwords.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Options { url, connections, read_timeout, write_timeout, tls_ca, allow_unsafe_database } = self;
+        let Options { url, password: _, connections, read_timeout, write_timeout, tls_ca, allow_unsafe_database } = self;
         f.debug_struct("Options")
             .field("url", &crate::store::Location::Postgres(url.clone()))
             .field("connections", connections)
@@ -127,7 +138,8 @@ mod tests {
 
     #[test]
     fn no_password_is_shown() {
-        let shown = format!("{:?}", Options::new("postgres://me:secret@host/games"));
+        let options = Options { password: Some("secret".into()), ..Options::new("postgres://me:secret@host/games") };
+        let shown = format!("{options:?}");
         assert!(shown.contains("postgres://me@host/games") && !shown.contains("secret"), "{shown}");
     }
 }

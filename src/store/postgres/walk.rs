@@ -3,10 +3,10 @@
 //! Of what a filter asks, some bounds the walk: those parts choose where in the index it begins and ends. The rest is tested
 //! on each entry, and named as a column, so that the planner does not hope to find few entries where it must read many.
 
-use super::reads::{sql_limit, state_code};
+use super::reads::state_code;
 use super::text::stored;
 use super::writes::minute;
-use crate::store::{Filter, Place, Query, Span};
+use crate::store::{Filter, Place, Query, Span, State};
 use tokio_postgres::types::{ToSql, Type};
 
 /// What a page is read along.
@@ -70,21 +70,22 @@ impl Statement {
 /// Counts the entries of each walk, `most` at most, and reads no others: a row with a column for each.
 pub(super) fn counts(filter: &Filter, walks: &[Walk<'_>], most: i64) -> Statement {
     let mut statement = Statement::default();
-    let most = statement.bind_number(most);
     let mut columns = Vec::new();
     for &walk in walks {
-        let parts: Vec<String> = seats(walk)
-            .iter()
-            .map(|&seat| {
-                let mut bounds = bounds_of_walk(&mut statement, filter, walk, seat);
-                // In the order of changes the age is no bound: entries that are too old would be read, and not counted.
-                if walk != Walk::Updates {
-                    bounds.extend(bounds_of_place(&mut statement, filter, walk, None));
-                }
-                format!("(SELECT 1 FROM {} WHERE {} LIMIT {most})", table(walk), bounds.join(" AND "))
-            })
-            .collect();
-        columns.push(format!("(SELECT count(*) FROM ({}) entries)", parts.join(" UNION ALL ")));
+        let mut stretches = Vec::new();
+        for mut bounds in stretches_of(&mut statement, filter, walk) {
+            // In the order of changes the age is no bound: entries that are too old would be read, and not counted.
+            if walk != Walk::Updates {
+                bounds.extend(bounds_of_place(&mut statement, filter, walk, None));
+            }
+            stretches.push(format!(
+                "(SELECT 1 AS one FROM {} WHERE {} {} LIMIT {most})",
+                table(walk),
+                bounds.join(" AND "),
+                order(walk)
+            ));
+        }
+        columns.push(format!("(SELECT count(*) FROM ({}) entries)", stretches.join(" UNION ALL ")));
     }
     statement.sql = format!("SELECT {}", columns.join(", "));
     statement
@@ -94,28 +95,24 @@ pub(super) fn counts(filter: &Filter, walks: &[Walk<'_>], most: i64) -> Statemen
 /// the filter.
 pub(super) fn scan(query: &Query, walk: Walk<'_>, budget: usize) -> Statement {
     let mut statement = Statement::default();
-    let limit = statement.bind_number(sql_limit(budget));
     let (tests, of_sessions) = tests(&mut statement, &query.filter, walk);
     let by = letter(walk);
     // The sessions lie scattered: they are looked at only if something is asked of them.
     let join = if by == "l" && of_sessions { " JOIN sessions s ON s.session_id = l.session_id" } else { "" };
-    let parts: Vec<String> = seats(walk)
-        .iter()
-        .map(|&seat| {
-            let mut bounds = bounds_of_walk(&mut statement, &query.filter, walk, seat);
-            bounds.extend(bounds_of_place(&mut statement, &query.filter, walk, query.after.clone()));
-            format!(
-                "SELECT {by}.session_id, {by}.created, ({tests}) AS fits FROM {}{join} WHERE {}
-                 ORDER BY {by}.created DESC, {by}.session_id DESC LIMIT {limit}",
-                table(walk),
-                bounds.join(" AND ")
-            )
-        })
-        .collect();
-    statement.sql = match &parts[..] {
-        [one] => one.clone(),
+    let mut stretches = Vec::new();
+    for mut bounds in stretches_of(&mut statement, &query.filter, walk) {
+        bounds.extend(bounds_of_place(&mut statement, &query.filter, walk, query.after.clone()));
+        stretches.push(format!(
+            "SELECT {by}.session_id, {by}.created, ({tests}) AS fits FROM {}{join} WHERE {} {} LIMIT {budget}",
+            table(walk),
+            bounds.join(" AND "),
+            order(walk)
+        ));
+    }
+    statement.sql = match &stretches[..] {
+        [one] if walk != Walk::Updates => one.clone(),
         several => format!(
-            "SELECT session_id, created, fits FROM (({})) entries ORDER BY created DESC, session_id DESC LIMIT {limit}",
+            "SELECT session_id, created, fits FROM (({})) entries ORDER BY created DESC, session_id DESC LIMIT {budget}",
             several.join(") UNION ALL (")
         ),
     };
@@ -131,35 +128,44 @@ const fn table(walk: Walk<'_>) -> &'static str {
     if matches!(walk, Walk::Label(..)) { "labels l" } else { "sessions s" }
 }
 
-/// The parts of a walk: one, or one for each seat, by its column.
-const fn seats(walk: Walk<'_>) -> &'static [&'static str] {
-    if matches!(walk, Walk::Player(_)) { &["s.south_player", "s.north_player"] } else { &[""] }
+/// The order of a walk's index. It is asked for even where it does not matter, so that the planner walks along that index.
+const fn order(walk: Walk<'_>) -> &'static str {
+    match walk {
+        Walk::Sessions | Walk::Player(_) => "ORDER BY s.created DESC, s.session_id DESC",
+        Walk::Label(..) => "ORDER BY l.created DESC, l.session_id DESC",
+        Walk::Updates => "ORDER BY s.minute, s.session_id",
+    }
 }
 
-/// What chooses the index of a walk, and its stretch.
-fn bounds_of_walk(statement: &mut Statement, filter: &Filter, walk: Walk<'_>, seat: &str) -> Vec<String> {
-    let present = "s.deleted IS NULL".to_owned();
+/// The stretches of an index that a walk is made of, each by its bounds: one, or one for each seat, or for each state with its end
+/// announced or not.
+fn stretches_of(statement: &mut Statement, filter: &Filter, walk: Walk<'_>) -> Vec<Vec<String>> {
+    let present = || "s.deleted IS NULL".to_owned();
     match walk {
         Walk::Sessions => {
             let game = filter.game.as_deref().map(|game| format!("s.game = {}", statement.bind_text(game)));
-            let state = filter.state.map(|state| format!("s.state = {}", statement.bind(state_code(state), Type::INT2)));
-            [Some(present), game, state].into_iter().flatten().collect()
+            let state = filter.state.map(|state| format!("s.state = {}", state_code(state)));
+            vec![[Some(present()), game, state].into_iter().flatten().collect()]
         }
         Walk::Label(name, value) => {
-            vec![format!("l.name = {} AND l.value = {}", statement.bind_text(name), statement.bind_text(value))]
+            vec![vec![format!("l.name = {} AND l.value = {}", statement.bind_text(name), statement.bind_text(value))]]
         }
-        Walk::Player(player) => vec![present, format!("{seat} = {}", statement.bind_text(player))],
+        Walk::Player(player) => {
+            let player = statement.bind_text(player);
+            let seat = |column: &str| vec![present(), format!("s.{column} = {player}")];
+            vec![seat("south_player"), seat("north_player")]
+        }
         Walk::Updates => {
-            let states = match filter.state {
-                Some(state) => statement.bind(vec![state_code(state)], Type::INT2_ARRAY),
-                None => statement.bind(vec![0_i16, 1, 2], Type::INT2_ARRAY),
-            };
-            let announced = statement.bind(vec![false, true], Type::BOOL_ARRAY);
-            let mut bounds = vec![present, format!("s.announced = ANY({announced}) AND s.state = ANY({states})")];
             let Span { from, before } = filter.updated;
-            bounds.extend(from.map(|from| format!("s.minute >= {}", statement.bind_number(minute(from)))));
-            bounds.extend(before.map(|before| format!("s.minute <= {}", statement.bind_number(minute(before)))));
-            bounds
+            let from = from.map(|from| format!("s.minute >= {}", statement.bind_number(minute(from))));
+            let before = before.map(|before| format!("s.minute <= {}", statement.bind_number(minute(before))));
+            let states = filter.state.map_or(vec![State::Active, State::Finished, State::Aborted], |state| vec![state]);
+            let kinds = states.into_iter().flat_map(|state| [(state, false), (state, true)]);
+            let stretch = |(state, announced)| {
+                let kind = format!("s.announced = {announced} AND s.state = {}", state_code(state));
+                [Some(present()), Some(kind), from.clone(), before.clone()].into_iter().flatten().collect()
+            };
+            kinds.map(stretch).collect()
         }
     }
 }
@@ -185,7 +191,7 @@ fn tests(statement: &mut Statement, filter: &Filter, walk: Walk<'_>) -> (String,
     let mut tests = Vec::new();
     if walk != Walk::Sessions {
         tests.extend(filter.game.as_deref().map(|game| format!("s.game = {}", statement.bind_text(game))));
-        tests.extend(filter.state.map(|state| format!("s.state = {}", statement.bind(state_code(state), Type::INT2))));
+        tests.extend(filter.state.map(|state| format!("s.state = {}", state_code(state))));
     }
     let Span { from, before } = filter.updated;
     tests.extend(from.map(|from| format!("s.updated >= {}", statement.bind_number(from))));
@@ -201,8 +207,10 @@ fn tests(statement: &mut Statement, filter: &Filter, walk: Walk<'_>) -> (String,
     let by = letter(walk);
     for (name, value) in filter.labels.iter().filter(|(name, value)| walk != Walk::Label(name, value)) {
         let (name, value) = (statement.bind_text(name), statement.bind_text(value));
+        // The whole key of either index, and a form that can't become a table of all that have the label.
         tests.push(format!(
-            "EXISTS (SELECT 1 FROM labels m WHERE m.session_id = {by}.session_id AND m.name = {name} AND m.value = {value})"
+            "coalesce((SELECT true FROM labels m WHERE m.name = {name} AND m.value = {value}
+                       AND m.created = {by}.created AND m.session_id = {by}.session_id), false)"
         ));
     }
     (if tests.is_empty() { "true".into() } else { tests.join(" AND ") }, of_sessions)

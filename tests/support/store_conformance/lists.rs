@@ -35,9 +35,12 @@ pub async fn lists_filter_and_order(store: Subject) {
     }
     heads.sort_by(|a, b| (b.created, &b.session_id).cmp(&(a.created, &a.session_id)));
 
-    for filter in filters() {
+    const LIMITS: [usize; 3] = [1, 7, 1_000];
+    for (n, filter) in filters().into_iter().enumerate() {
         let expected: Vec<&Head> = heads.iter().filter(|head| fits(&filter, head)).collect();
-        for limit in [1, 7, 1_000] {
+        // Where every page is a journey, each filter is tried with one of the limits.
+        let limits = if store.is_shared() { &LIMITS[n % 3..=n % 3] } else { &LIMITS };
+        for &limit in limits {
             let query = Query { filter: filter.clone(), after: None, limit };
             let found = pages(&store, query.clone()).await;
             assert_eq!(found.iter().collect::<Vec<_>>(), expected, "{query:?}");

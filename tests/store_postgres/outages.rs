@@ -1,0 +1,206 @@
+//! A database that is not there, goes, comes back, or is not one that should be used.
+
+use crate::postgres::{Cluster, Stop, USER};
+use crate::support::store_conformance as suite;
+use mancala::store::postgres::{OpenError, Options, PostgresStore};
+use mancala::store::{Append, Appended, Created, Deleted, Health, Store, StoreError};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use tokio::task::JoinSet;
+
+async fn becomes(store: &PostgresStore, health: Health, within: Duration) {
+    let mut changes = store.health();
+    let waited = tokio::time::timeout(within, changes.wait_for(|now| *now == health)).await;
+    waited.unwrap_or_else(|_| panic!("not {health:?} within {within:?}")).expect("the store is there");
+}
+
+async fn refused(options: Options) -> OpenError {
+    PostgresStore::connect(options).await.err().expect("it is refused")
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_database_that_is_absent_at_start_is_used_when_it_comes() {
+    let cluster = Cluster::start("");
+    let database = cluster.database();
+    cluster.stop(Stop::Fast);
+    let store = PostgresStore::connect(Options::new(cluster.url(&database))).await.expect("its absence is no error");
+    assert_eq!(*store.health().borrow(), Health::Unwritable);
+    let begun = Instant::now();
+    assert!(matches!(store.create(suite::create("s")).await, Err(StoreError::Unavailable(_))));
+    assert!(matches!(store.head("s").await, Err(StoreError::Unavailable(_))));
+    assert!(begun.elapsed() < Duration::from_millis(500), "they are refused at once");
+
+    cluster.restart();
+    becomes(&store, Health::Writable, Duration::from_secs(5)).await;
+    assert_eq!(store.create(suite::create("s")).await, Ok(Created::Done));
+    // It goes without a word, and comes back.
+    cluster.stop(Stop::Immediate);
+    becomes(&store, Health::Unwritable, Duration::from_secs(10)).await;
+    assert!(matches!(store.append(suite::append("s", 1)).await, Err(StoreError::Unavailable(_))));
+    cluster.restart();
+    becomes(&store, Health::Writable, Duration::from_secs(5)).await;
+    assert_eq!(store.append(suite::append("s", 1)).await, Ok(Appended::Done));
+    store.close().await;
+}
+
+/// Whatever is under way when the server dies is carried out once, and its caller told so; or it is told that nobody knows.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn writes_outlive_a_restart_of_the_server() {
+    let cluster = Cluster::start("");
+    let database = cluster.database();
+    let store = Arc::new(PostgresStore::connect(Options::new(cluster.url(&database))).await.expect("the store opens"));
+    let mut writers = JoinSet::new();
+    for n in 0..16 {
+        let store = store.clone();
+        writers.spawn(async move {
+            let id = format!("s{n}");
+            store.create(suite::create(&id)).await.expect("create");
+            let (mut version, mut unknown) = (1, 0);
+            let end = Instant::now() + Duration::from_secs(3);
+            while Instant::now() < end {
+                let append = Append { request: Some(suite::request(&format!("{version}"))), ..suite::append(&id, version) };
+                match store.append(append).await {
+                    Ok(Appended::Done) => version += 1,
+                    Err(StoreError::Unavailable(_)) => tokio::time::sleep(Duration::from_millis(20)).await,
+                    // A caller in doubt asks what has become of it.
+                    Err(StoreError::Unknown(_)) => {
+                        unknown += 1;
+                        tokio::time::sleep(Duration::from_millis(500)).await;
+                        if let Ok(Some(head)) = store.head(&id).await {
+                            version = head.version;
+                        }
+                    }
+                    other => panic!("{id} at {version}: {other:?}"),
+                }
+            }
+            (id, version, unknown)
+        });
+    }
+    tokio::time::sleep(Duration::from_millis(700)).await;
+    tokio::task::block_in_place(|| {
+        cluster.stop(Stop::Immediate);
+        cluster.restart();
+    });
+    for (id, version, _) in writers.join_all().await {
+        let events = store.read(&id, 0, usize::MAX).await.expect("read").expect("the session");
+        assert_eq!(events.len(), version as usize, "{id}");
+        assert!(version > 2, "{id} goes on");
+    }
+    store.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_standby_that_is_promoted_takes_over() {
+    let cluster = Cluster::start("");
+    let database = cluster.database();
+    let standby = cluster.standby(true);
+    let options = Options::new(cluster.url_of_either(&standby, &database));
+    let store = PostgresStore::connect(options).await.expect("the store opens");
+    assert_eq!(store.create(suite::create("s")).await, Ok(Created::Done));
+    cluster.stop(Stop::Immediate);
+    standby.promote();
+    becomes(&store, Health::Writable, Duration::from_secs(5)).await;
+    let begun = Instant::now();
+    while store.append(suite::append("s", 1)).await != Ok(Appended::Done) {
+        assert!(begun.elapsed() < Duration::from_secs(5), "no success after the failover");
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    store.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_someone_must_mend_is_an_error() {
+    let cluster = Cluster::start("");
+    let url = cluster.url(&cluster.database());
+    assert!(matches!(refused(Options::new(cluster.url("none"))).await, OpenError::Refused(why) if why.contains("3D000")));
+    let nobody = url.replace(USER, "nobody:secret");
+    let refusal = refused(Options::new(nobody)).await;
+    assert!(matches!(&refusal, OpenError::Refused(_)) && !refusal.to_string().contains("secret"), "{refusal}");
+
+    let newer = cluster.database();
+    let store = PostgresStore::connect(Options::new(cluster.url(&newer))).await.expect("the store opens");
+    store.close().await;
+    cluster.sql(&newer, "INSERT INTO mancala_migrations VALUES (99, 'later', '2030-01-01T00:00:00Z', '1')");
+    assert!(matches!(refused(Options::new(cluster.url(&newer))).await, OpenError::Newer(what) if what.contains("later")));
+
+    let other = cluster.database();
+    cluster.sql(&other, "CREATE TABLE sessions (n int)");
+    assert!(matches!(refused(Options::new(cluster.url(&other))).await, OpenError::Foreign(_)));
+
+    for setting in ["fsync", "full_page_writes", "synchronous_commit"] {
+        cluster.append("postgresql.conf", &format!("{setting} = off\n"));
+        cluster.reload();
+        crate::postgres::wait_for("the setting", || cluster.sql("postgres", &format!("SHOW {setting}")) == "off");
+        assert_eq!(refused(Options::new(url.as_str())).await, OpenError::Unsafe { setting });
+        let allowed = Options { allow_unsafe_database: true, ..Options::new(url.as_str()) };
+        PostgresStore::connect(allowed).await.expect("it is meant").close().await;
+        cluster.append("postgresql.conf", &format!("{setting} = on\n"));
+    }
+    cluster.reload();
+    let standby = cluster.standby(false);
+    assert_eq!(refused(Options::new(standby.url("postgres"))).await, OpenError::Standby);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn eight_servers_can_start_at_once_on_an_empty_database() {
+    let cluster = Cluster::shared();
+    for _ in 0..3 {
+        let url = cluster.url(&cluster.database());
+        let mut starts = JoinSet::new();
+        for n in 0..8 {
+            let url = url.clone();
+            starts.spawn(async move {
+                let store = PostgresStore::connect(Options { connections: 2, ..Options::new(url) }).await.expect("it opens");
+                assert_eq!(*store.health().borrow(), Health::Writable);
+                assert_eq!(store.create(suite::create(&format!("s{n}"))).await, Ok(Created::Done));
+                store
+            });
+        }
+        let stores = starts.join_all().await;
+        assert_eq!(stores[0].census().await.expect("a census").active, 8);
+        for store in stores {
+            store.close().await;
+        }
+    }
+}
+
+/// A transaction that stays open holds up what waits for its rows, but no call beyond its time; and it holds the feed, not the reads.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn nothing_takes_longer_than_it_may() {
+    let cluster = Cluster::start("");
+    let database = cluster.database();
+    let options = Options {
+        read_timeout: Duration::from_millis(800),
+        write_timeout: Duration::from_millis(1_200),
+        ..Options::new(cluster.url(&database))
+    };
+    let store = PostgresStore::connect(options).await.expect("the store opens");
+    store.create(suite::create("s")).await.expect("create");
+    let before = store.latest_change().await.expect("a place");
+    let blocker = tokio::task::spawn_blocking({
+        let cluster = Arc::new(cluster);
+        let ours = cluster.clone();
+        move || {
+            ours.sql(&database, "BEGIN; UPDATE sessions SET summary = summary; SELECT pg_sleep(4); ROLLBACK");
+            ours
+        }
+    });
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    let begun = Instant::now();
+    let stuck = store.append(suite::append("s", 1)).await;
+    assert!(matches!(stuck, Err(StoreError::Unknown(_))), "{stuck:?}");
+    let took = begun.elapsed();
+    assert!(took >= Duration::from_millis(1_000) && took < Duration::from_millis(1_600), "{took:?}");
+    assert_eq!(store.head("s").await.expect("reads go on").expect("the session").version, 1);
+    assert_eq!(store.create(suite::create("t")).await, Ok(Created::Done), "so do other writes");
+    let page = store.changes(before.clone(), 10).await.expect("changes").expect("a known place");
+    assert_eq!((page.changes.len(), page.caught_up), (0, false), "what comes later may come before");
+    drop(blocker.await.expect("it ends"));
+    // What was unknown was not carried out, or was: then it says so itself.
+    let ended = store.append(suite::append("s", 1)).await;
+    assert!(matches!(ended, Ok(Appended::Done | Appended::Conflict)), "{ended:?}");
+    let page = store.changes(before, 10).await.expect("changes").expect("a known place");
+    assert_eq!(page.changes.len(), 2);
+    assert_eq!(store.delete(suite::delete("t")).await, Ok(Deleted::Done));
+    store.close().await;
+}
