@@ -32,10 +32,14 @@ def max_connections():
     return int(configured()["max_connections"])
 
 
+def connections():
+    """For reads and writes, of one server, by default."""
+    return settings(DEPLOY / "mancala.toml")["store"]["connections"]
+
+
 def connections_of(replicas):
     """Connections to the database that so many servers may have for a while, by the rule of the configuration."""
-    of_one = settings(DEPLOY / "mancala.toml")["store"]["connections"] + 3
-    return 2 * replicas * of_one
+    return replicas * (7 * connections() + 3)
 
 
 def postgres(name):

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from database import CONFIGURATION, URL_VARIABLE, Database, configured
+from database import CONFIGURATION, URL_VARIABLE, Database, configured, connections
 from programs import wait_for
 from proxies import Envoy
 from server import Server
@@ -49,7 +49,7 @@ def test_replicas_on_it_serve_behind_the_proxy(database, tls, tmp_path):
             # A game whose calls go to the two in turn, and a watch on one of them.
             works(proxy, tls)
         (count,) = database.sql("SELECT count(*) FROM pg_stat_activity WHERE application_name = 'mancala'")
-        assert 0 < int(count[0]) <= 2 * (16 + 3)
+        assert 0 < int(count[0]) <= 2 * (connections() + 3)
     finally:
         for replica in replicas:
             replica.stop()

@@ -213,7 +213,9 @@ def main():
     more = dict(setting.split("=", 1) for setting in wanted.settings)
     print(f"== Postgres, {wanted.connections} connections, shared_buffers {wanted.memory}")
     with Database({"shared_buffers": wanted.memory} | more) as database:
-        server = Server(database.url, {"MANCALA_STORE__CONNECTIONS": str(wanted.connections)})
+        # What is too slow would be repeated, and cost twice: on a machine that is busy with other things nothing is.
+        patience = {f"MANCALA_{name}": "30s" for name in ("STORE__READ_TIMEOUT", "STORE__WRITE_TIMEOUT", "SERVER__REQUEST_TIMEOUT")}
+        server = Server(database.url, {"MANCALA_STORE__CONNECTIONS": str(wanted.connections)} | patience)
         try:
             costs = Costs(wanted, server, database)
             costs.creations()
