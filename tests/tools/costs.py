@@ -35,6 +35,8 @@ from server import BINARY, Server, environment  # noqa: E402
 
 # Streams on one connection, of which the server allows 128.
 STREAMS = 100
+# Calls at once.
+CROWD = 32
 # So long watches are looked at while nothing happens, in seconds.
 IDLE = 30
 TICK = 1 / os.sysconf("SC_CLK_TCK")
@@ -180,6 +182,19 @@ class Costs:
         for channel in channels:
             await channel.close()
 
+    async def cold(self):
+        """Measures reads of sessions that are not in the server's memory, which has just been started."""
+        rows = self._database.sql("SELECT session_id, version FROM sessions WHERE version > 3 ORDER BY random() LIMIT 4000")
+        async with grpc.aio.insecure_channel(self._server.address) as channel:
+            caller = session_service_pb2_grpc.SessionServiceStub(channel)
+            before = self._meter.read()
+            for first in range(0, len(rows), CROWD):
+                asked = [api.GetSessionRequest(session_id=name) for name, _ in rows[first : first + CROWD]]
+                await asyncio.gather(*map(caller.GetSession, asked))
+            used = [now - then for now, then in zip(self._meter.read(), before)]
+        length = sum(int(version) for _, version in rows) / len(rows)
+        self.show("cold", f"get of {len(rows)} sessions that are not in memory, of {length:.1f} events", [each / len(rows) for each in used])
+
     def resident(self):
         print(f"memory  server {self.memory() // 1024} MiB")
         if self._database is not None:
@@ -202,8 +217,9 @@ def sizes(database):
         print(f"        {index}: {int(size) / 1e6:.1f} MB")
     ((hot, updates),) = database.sql("SELECT n_tup_hot_upd, n_tup_upd FROM pg_stat_user_tables WHERE relname = 'sessions'")
     print(f"        {100 * int(hot) / max(1, int(updates)):.1f} % of {updates} changes of sessions touched no index")
-    ((body, row),) = database.sql("SELECT avg(length(body)), avg(pg_column_size(events.*)) FROM events TABLESAMPLE SYSTEM (10)")
-    print(f"        an event's body has {float(body):.0f} bytes, its row {float(row):.0f}")
+    made, moved, body = "avg(pg_column_size(events.*)) FILTER (WHERE seq = 1)", "avg(pg_column_size(events.*)) FILTER (WHERE seq > 1)", "avg(length(body)) FILTER (WHERE seq > 1)"
+    ((made, moved, body),) = database.sql(f"SELECT {made}, {moved}, {body} FROM events")
+    print(f"        the row of a first event has {float(made):.0f} bytes, of a later one {float(moved):.0f}, of which {float(body):.0f} say what happened")
 
 
 def main():
@@ -215,7 +231,8 @@ def main():
     with Database({"shared_buffers": wanted.memory} | more) as database:
         # What is too slow would be repeated, and cost twice: on a machine that is busy with other things nothing is.
         patience = {f"MANCALA_{name}": "30s" for name in ("STORE__READ_TIMEOUT", "STORE__WRITE_TIMEOUT", "SERVER__REQUEST_TIMEOUT")}
-        server = Server(database.url, {"MANCALA_STORE__CONNECTIONS": str(wanted.connections)} | patience)
+        settings = {"MANCALA_STORE__CONNECTIONS": str(wanted.connections)} | patience
+        server = Server(database.url, settings)
         try:
             costs = Costs(wanted, server, database)
             costs.creations()
@@ -224,6 +241,10 @@ def main():
             for name in ("get", "legal"):
                 costs.calls(name)
             costs.resident()
+            server.stop()
+            server = Server(database.url, settings)
+            costs = Costs(wanted, server, database)
+            asyncio.run(costs.cold())
             asyncio.run(costs.watches())
         finally:
             server.stop()
