@@ -307,7 +307,7 @@ async fn a_history_that_was_changed_in_the_file_is_refused() {
         ("hash = zeroblob(32)", 1),
         ("hash = NULL", 3),
     ] {
-        let (_folder, app) = after(&format!("UPDATE events SET {set} WHERE {GAME_1} AND seq = {seq}")).await;
+        let (_folder, app) = after(&format!("UPDATE events SET {set}, checksum = NULL WHERE {GAME_1} AND seq = {seq}")).await;
         let refused = app.get("game-1", None).await.expect_err(set);
         assert_eq!((reason(&refused), fact(&refused, "session_id")), ("SESSION_DAMAGED".into(), "game-1".into()), "{set}");
         let refused = app.play("game-1", "5", "").await.expect_err(set);
@@ -349,7 +349,7 @@ async fn a_file_from_before_there_were_hashes_is_read_and_played_on() {
     let hand = Connection::open(file(&folder)).expect("the file");
     let hashes: u32 = hand.query_row("SELECT count(hash) FROM events", [], |row| row.get(0)).expect("a count");
     assert_eq!(hashes, 1, "what was there was not written again");
-    assert_eq!(hand.execute("UPDATE events SET time = time - 1 WHERE seq = 1", []).expect("a change"), 1);
+    assert_eq!(hand.execute("UPDATE events SET time = time - 1, checksum = NULL WHERE seq = 1", []).expect("a change"), 1);
     drop(hand);
     let app = App::open(&file(&folder));
     assert_eq!(reason(&app.get("game-1", None).await.expect_err("it was changed")), "SESSION_DAMAGED");

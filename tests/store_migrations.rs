@@ -105,7 +105,7 @@ async fn version_1_becomes_the_present_one() {
         .expect("the file")
         .pragma_query_value(None, "user_version", |row| row.get(0))
         .expect("its version");
-    assert_eq!(version, 4);
+    assert_eq!(version, 5);
     let store = SqliteStore::open(&path, Options::default()).expect("it opens again");
     assert_eq!(listed(&store, of_p).await.len(), 1);
     assert_eq!(store.due(State::Finished, 5_000, 10).await.expect("due").len(), 1);

@@ -1,8 +1,10 @@
 //! The command line.
 
+mod backup;
 mod bench;
 mod check_config;
 mod config_args;
+mod copy;
 mod game_args;
 mod healthcheck;
 mod key;
@@ -10,9 +12,12 @@ mod measures;
 mod open_store;
 mod peer;
 mod perft;
+mod progress;
 mod serve;
 mod simulate;
+mod store_args;
 mod tally;
+mod verify;
 mod verify_record;
 
 use clap::{Parser, Subcommand};
@@ -41,6 +46,12 @@ enum Command {
     Simulate(simulate::Args),
     /// Check a record of a session: exit code 0 if it is right, 1 if not, and then where it first differs
     VerifyRecord(verify_record::Args),
+    /// Check everything that a store holds, also while a server runs on it: exit code 0 if it is right, 1 if not
+    Verify(verify::Args),
+    /// Copy the file of a store to another file, also while a server runs on it
+    Backup(backup::Args),
+    /// Copy a store to another place, of the same kind or another, while no server runs on either
+    Copy(copy::Args),
     /// Load a running server with calls and measure how many it answers and how fast
     Bench(bench::Args),
     /// Make a key for an operator, and print it and what to put in the configuration of a server in token mode
@@ -76,6 +87,9 @@ pub fn run() -> ExitCode {
         Command::Perft(args) => perft::run(&args).map_err(Failure::usage),
         Command::Simulate(args) => simulate::run(&args).map_err(Failure::usage),
         Command::VerifyRecord(args) => verify_record::run(&args),
+        Command::Verify(args) => verify::run(args),
+        Command::Backup(args) => backup::run(args),
+        Command::Copy(args) => copy::run(&args),
         Command::Bench(args) => bench::run(args),
         Command::Key(args) => key::run(args),
     };

@@ -92,7 +92,7 @@ async fn serve(config: &Config) -> Result<(), Failure> {
             config.streams.settings(stop_streams),
         )));
 
-    let (ready, readiness) = watch::channel(true);
+    let (ready, readiness) = watch::channel(*store.health().borrow() == Health::Writable);
     let parts = Parts { store: opened, sessions, compute, calls, connections: settings.counts.clone() };
     let (leaving, leaves) = watch::channel(false);
     let watched = watch_over(config, parts, readiness.clone(), leaves).await?;

@@ -223,7 +223,7 @@ impl Sessions {
 }
 
 /// The session with one more stored event.
-fn append(session_id: &str, live: Option<Live>, stored: &StoredEvent) -> Result<Live, ServiceError> {
+pub(super) fn append(session_id: &str, live: Option<Live>, stored: &StoredEvent) -> Result<Live, ServiceError> {
     let event = read_event(session_id, stored)?;
     let mut live = match (live, &event) {
         (None, Event::Created(created)) => {

@@ -24,6 +24,7 @@ mod retention;
 mod secret;
 mod timekeeper;
 mod under_way;
+mod verify;
 mod watch;
 mod watched;
 
@@ -40,6 +41,7 @@ pub use records::{Import, record_of};
 pub use request::RequestId;
 pub use retention::{Retention, Swept};
 pub use secret::{Secret, Token, is_operator_name, read_join_code};
+pub use verify::{History, is_remembered, made_by};
 pub use watch::{Feed, FeedPage, News, SessionChange, Watch};
 
 use crate::session::Micros;

@@ -10,7 +10,7 @@ use crate::store::{self, Created, Request, StoredEvent};
 
 /// What was asked for by a request of which a record tells only the id. No digest is equal to it, so that repeating such a
 /// request is refused, and nothing is done twice.
-const UNKNOWN_DIGEST: [u8; 32] = [0; 32];
+pub(super) const UNKNOWN_DIGEST: [u8; 32] = [0; 32];
 
 /// How far ahead of this server's clock the one of the server that wrote a record may be.
 const CLOCK_AHEAD: Micros = 60_000_000;

@@ -39,10 +39,12 @@ impl Sessions {
     }
 
     /// Passes on what is heard, until a time or until something may have been missed. Whether hints come.
-    async fn hear_until(&self, end: Instant, hearing: &mut Hearing, hints_come: bool) -> bool {
+    async fn hear_until(&self, end: Instant, hearing: &mut Hearing, mut hints_come: bool) -> bool {
         loop {
             match tokio::time::timeout_at(end, hearing.recv()).await {
                 Ok(Ok(Heard::Hints(hints))) => {
+                    // That they have begun to come may have been said before anybody listened here.
+                    hints_come = true;
                     for hint in hints.iter() {
                         self.watched.came_to(&hint.session_id, hint.version);
                     }

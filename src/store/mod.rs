@@ -6,6 +6,8 @@
 //! Every write is durable when its call returns `Ok`, and atomic: a call that fails has left nothing behind, except
 //! for [`StoreError::Unknown`], after which the caller must look the request up.
 
+pub mod archive;
+pub mod compare;
 mod feed;
 mod filter;
 mod hints;
@@ -13,6 +15,7 @@ mod location;
 mod metrics;
 pub mod postgres;
 pub mod sqlite;
+pub mod transfer;
 
 pub use crate::session::{EventHash, Micros, State};
 pub use feed::{Change, Changed, Changes, Cursor};

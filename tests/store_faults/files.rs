@@ -278,3 +278,42 @@ fn a_full_disk_is_refused_at_start() {
         block_on(async { assert_eq!(store.read("s0", 0, 100).await.expect("a read").expect("the session").len(), 20) });
     });
 }
+
+#[test]
+fn a_table_that_lacks_or_has_a_row_too_much_is_refused() {
+    let changes = [
+        ("labels", "DELETE FROM labels"),
+        ("labels", "UPDATE labels SET value = 'x'"),
+        ("labels", "INSERT INTO labels SELECT 'x', 'y', created, session_id, key FROM sessions"),
+        ("labels", "INSERT INTO labels VALUES ('x', 'y', 1, 'z', 99)"),
+        ("players", "DELETE FROM players"),
+        ("players", "UPDATE players SET created = created + 1"),
+        ("players", "INSERT INTO players SELECT 'x', created, session_id, key FROM sessions"),
+        ("creations", "UPDATE creations SET session_id = 't'"),
+        ("batches", "UPDATE batches SET place = 2"),
+        ("tombstones", "UPDATE tombstones SET session_id = 'x'"),
+    ];
+    for (table, change) in changes {
+        let folder = folder();
+        let path = folder.path().join("store.db");
+        block_on(async {
+            let store = open(&path).expect("a new store");
+            let labels = [("a".to_owned(), "b".to_owned())].into();
+            let players = [Some("p".to_owned()), Some("p".to_owned())];
+            let head = mancala::store::Head { labels, players, ..suite::create("s").head };
+            let create = Create { head, request: Some(suite::request("r")), ..suite::create("s") };
+            assert_eq!(store.create(create).await, Ok(Created::Done));
+            let batch = suite::create_all([suite::create("t"), suite::create("u")]);
+            let batch = mancala::store::CreateAll { request: Some(suite::request("q")), ..batch };
+            store.create_all(batch).await.expect("a batch");
+            store.delete(suite::delete("u")).await.expect("a deletion");
+            store.close().await;
+        });
+        open(&path).expect("it is sound");
+        let hand = Connection::open(&path).expect("the store");
+        assert!(hand.execute(change, []).expect("a change") > 0);
+        drop(hand);
+        let error = refusal(&path);
+        assert!(matches!(&error, OpenError::Damaged { .. }) && error.to_string().contains(table), "{change}: {error}");
+    }
+}

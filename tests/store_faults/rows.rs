@@ -2,11 +2,16 @@
 
 use super::support::store_conformance as suite;
 use super::{block_on, folder, open};
-use mancala::store::{Appended, Health, Query, Store, StoreError};
+use mancala::store::{Appended, Cursor, Health, Query, Store, StoreError};
 use rusqlite::Connection;
 
-/// Changes a store of two sessions of four events behind its back, then reads from it.
+/// Changes a store of two sessions of four events behind its back, as if its rows bore no checksums yet, then reads from it.
 fn after(change: &str, check: impl AsyncFnOnce(&dyn Store)) {
+    after_all(&[change, "UPDATE sessions SET checksum = NULL", "UPDATE events SET checksum = NULL"], check);
+}
+
+/// Makes such changes, each of which changes something.
+fn after_all(changes: &[&str], check: impl AsyncFnOnce(&dyn Store)) {
     let folder = folder();
     let path = folder.path().join("store.db");
     block_on(async {
@@ -18,7 +23,9 @@ fn after(change: &str, check: impl AsyncFnOnce(&dyn Store)) {
         }
         store.close().await;
         let hand = Connection::open(&path).expect("the store");
-        assert_eq!(hand.execute(change, []).expect("a change"), 1, "one row is changed");
+        for change in changes {
+            assert!(hand.execute(change, []).expect("a change") > 0, "{change} changes something");
+        }
         drop(hand);
 
         let store = open(&path).expect("it is sound as a database");
@@ -93,4 +100,24 @@ fn heads_that_make_no_sense_are_damage() {
     after(&format!("UPDATE events SET request_id = 'r', digest = x'00' WHERE session = {S} AND seq = 2"), async |store| {
         is_damage(store.read("s", 0, 10).await);
     });
+}
+
+#[test]
+fn a_row_that_is_not_as_it_was_written_is_damage() {
+    for change in ["summary = 's at 3'", "updated = updated - 1", "game = 'ayoayo'", "deadline = 5", "labels = '{\"a\":\"b\"}'"] {
+        after_all(&[&format!("UPDATE sessions SET {change} WHERE session_id = 's'")], async |store| {
+            is_damage(store.head("s").await);
+            is_damage(store.versions(vec!["s".into()]).await);
+            is_damage(store.list(Query { limit: 10, ..Query::default() }).await);
+            is_damage(store.append(suite::append("s", 4)).await);
+            is_damage(store.delete(suite::delete("s")).await);
+        });
+    }
+    for change in ["time = time + 1", "request_id = 'r', digest = zeroblob(32)", "body = 'TWO'", "hash = zeroblob(32)"] {
+        after_all(&[&format!("UPDATE events SET {change} WHERE session = {S} AND seq = 2")], async |store| {
+            is_damage(store.read("s", 0, 10).await);
+            is_damage(store.changes(Cursor::start(), 100).await);
+            assert_eq!(store.read("s", 2, 10).await.expect("what follows").expect("the session").len(), 2);
+        });
+    }
 }

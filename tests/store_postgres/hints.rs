@@ -1,6 +1,6 @@
 //! What servers of one database tell each other.
 
-use crate::postgres::{Cluster, Stop};
+use crate::postgres::{Cluster, Stop, wait_for};
 use mancala::store::postgres::{Options, PostgresStore};
 use mancala::store::{Heard, Hearing, Store};
 use std::collections::HashMap;
@@ -23,7 +23,8 @@ async fn hints_reach_the_other_servers_and_only_them() {
     let two = PostgresStore::connect(Options::new(url)).await.expect("a store");
     assert!(one.is_shared());
     let (mut by_one, mut by_two) = (one.hear().expect("it hears"), two.hear().expect("it hears"));
-    // Whether they listened already is not known; they say so when they come back.
+    let listeners = "SELECT count(*) FROM pg_stat_activity WHERE query = 'LISTEN mancala' AND state = 'idle'";
+    wait_for("both listen", || cluster.sql("postgres", listeners) == "2");
     cluster.stop(Stop::Fast);
     while !matches!(next(&mut by_one).await, Heard::Lost) {}
     while !matches!(next(&mut by_two).await, Heard::Lost) {}

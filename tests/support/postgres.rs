@@ -133,10 +133,11 @@ impl Cluster {
         *server = Some(child.expect("the server starts"));
     }
 
-    /// Makes an empty database, of a name that no other has, and gives its name.
+    /// Makes an empty database and gives its name, which no other cluster has: whoever looks for it where its cluster was, and meets
+    /// another one there, is refused.
     pub fn database(&self) -> String {
         static MADE: AtomicU32 = AtomicU32::new(0);
-        let name = format!("test{}", MADE.fetch_add(1, Ordering::Relaxed));
+        let name = format!("test_{}_{}", std::process::id(), MADE.fetch_add(1, Ordering::Relaxed));
         self.sql("postgres", &format!("CREATE DATABASE {name} TEMPLATE template0"));
         name
     }
@@ -315,6 +316,11 @@ fn other_user() -> Option<(u32, u32)> {
     Some(ids("postgres").or_else(|| ids("nobody")).expect("a user that can run Postgres"))
 }
 
+/// A port that nobody listens on, and that no program is given by chance while the server is stopped.
 fn free_port() -> u16 {
-    TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr()).expect("a free port").port()
+    static TRIED: AtomicU32 = AtomicU32::new(0);
+    let start = std::process::id().wrapping_mul(61);
+    let ports = std::iter::repeat_with(|| start.wrapping_add(TRIED.fetch_add(1, Ordering::Relaxed)));
+    let mut ports = ports.map(|n| 20_000 + (n % 12_000) as u16).take(12_000);
+    ports.find(|port| TcpListener::bind(("127.0.0.1", *port)).is_ok()).expect("a free port")
 }

@@ -4,6 +4,7 @@
 #![allow(dead_code)]
 
 use super::sandbox::run;
+use std::ffi::OsStr;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
@@ -18,9 +19,19 @@ pub struct Program {
 impl Program {
     /// Starts it with its data at this path, on a free port, configured by nothing else.
     pub fn serve(store: &Path) -> Program {
+        Program::serve_with(store, &[])
+    }
+
+    /// The same, with these variables in its environment.
+    pub fn serve_with(store: &Path, variables: &[(&str, &str)]) -> Program {
+        Program::serve_on(store.as_os_str(), store.parent().expect("a folder"), variables)
+    }
+
+    /// The same, with its data in this store, as on its command line, and this home.
+    pub fn serve_on(store: &OsStr, home: &Path, variables: &[(&str, &str)]) -> Program {
         let mut command = Command::new(env!("CARGO_BIN_EXE_mancala"));
-        command.args(["serve", "--listen", "127.0.0.1:0", "--store"]).arg(store);
-        command.env_clear().env("HOME", store.parent().expect("a folder"));
+        command.args(["serve", "--log", "warn", "--listen", "127.0.0.1:0", "--store"]).arg(store);
+        command.env_clear().env("HOME", home).envs(variables.iter().copied());
         let mut child = command.stdout(Stdio::piped()).stdin(Stdio::null()).spawn().expect("the program starts");
         let mut said = BufReader::new(child.stdout.take().expect("piped"));
         let mut line = String::new();

@@ -71,6 +71,14 @@ pub fn run(program: &str, arguments: &[&str]) {
     assert!(output.status.success(), "{program} {arguments:?}: {}{HELP}", String::from_utf8_lossy(&output.stderr));
 }
 
+/// Builds a library of tests/support that is to be preloaded, and puts it into a folder.
+pub fn build_preload(name: &str, folder: &Path) -> PathBuf {
+    let library = folder.join(name).with_extension("so");
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/support").join(name).with_extension("c");
+    run("cc", &["-shared", "-fPIC", "-o", text(&library), text(&source), "-ldl", "-lpthread"]);
+    library
+}
+
 /// A small disk of its own in memory.
 pub fn mount_small_disk(folder: &Path, kib: u32) {
     run("mount", &["-t", "tmpfs", "-o", &format!("size={kib}k"), "tmpfs", text(folder)]);

@@ -46,7 +46,7 @@ fn seed() -> u64 {
 async fn every_watcher_sees_exactly_what_is_stored() {
     let size = match long_form() {
         false => Size { sessions: 10, movers: 4, players: 2, watchers: 30, followers: 5, restarts: 3, between: 120 },
-        true => Size { sessions: 20, movers: 8, players: 4, watchers: 100, followers: 10, restarts: 40, between: 500 },
+        true => Size { sessions: 60, movers: 8, players: 4, watchers: 100, followers: 10, restarts: 40, between: 500 },
     };
     storm(Host::here().await, &size).await;
 }
@@ -55,7 +55,7 @@ async fn every_watcher_sees_exactly_what_is_stored() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn every_watcher_sees_exactly_what_is_stored_by_a_program_that_is_killed() {
     let size = Size {
-        sessions: 10,
+        sessions: if long_form() { 30 } else { 10 },
         movers: 4,
         players: 2,
         watchers: 20,
@@ -189,7 +189,7 @@ async fn make_sessions(place: &Place, truth: &Truth, count: usize) -> Vec<String
     for number in 0..count {
         let session_id = format!("storm-{number}");
         let game = Game::ALL[number % 5].id().to_owned();
-        let request = proto::CreateSessionRequest { game, session_id: session_id.clone(), rounds: 40, ..Default::default() };
+        let request = proto::CreateSessionRequest { game, session_id: session_id.clone(), rounds: 100, ..Default::default() };
         client.create_session(request).await.expect("a session");
         truth.changed(&session_id, 1);
         sessions.push(session_id);

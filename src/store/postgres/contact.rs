@@ -69,11 +69,30 @@ pub(super) async fn migrate(client: &mut Client) -> Result<(), NoContact> {
 }
 
 fn runner() -> Runner {
-    let migrations = [("V1__sessions", include_str!("migrations/V1__sessions.sql"))];
+    let migrations = [
+        ("V1__sessions", include_str!("migrations/V1__sessions.sql")),
+        ("V2__copies", include_str!("migrations/V2__copies.sql")),
+    ];
     let migrations = migrations.map(|(name, sql)| Migration::unapplied(name, sql).expect("names are V<number>__<name>"));
     let mut runner = Runner::new(&migrations);
     runner.set_migration_table_name("mancala_migrations");
     runner
+}
+
+/// Sees that the tables are there, without making any.
+pub(super) async fn check_tables(client: &Client) -> Result<(), NoContact> {
+    let row = client
+        .query_one("SELECT to_regclass('mancala_migrations') IS NOT NULL AND to_regclass('copied') IS NOT NULL", &[])
+        .await?;
+    if row.try_get(0)? { Ok(()) } else { Err(NoContact::Lasting(OpenError::NoTables)) }
+}
+
+/// Refuses what a copy has begun and not finished.
+pub(super) async fn refuse_half_copied(client: &Client) -> Result<(), NoContact> {
+    match client.query_opt("SELECT source FROM copied WHERE NOT whole", &[]).await? {
+        None => Ok(()),
+        Some(row) => Err(NoContact::Lasting(OpenError::HalfCopied { from: row.try_get(0)? })),
+    }
 }
 
 /// What those meet who make the same tables at the same time: something is there already (by its name, or by the row of a catalogue

@@ -40,7 +40,7 @@ fn made_one(end: CreatedAll) -> Result<Created, StoreError> {
 
 /// The rows of all tables, column by column.
 #[derive(Default)]
-struct Rows<'a> {
+pub(super) struct Rows<'a> {
     heads: Vec<&'a Head>,
     event_session: Vec<Cow<'a, str>>,
     seq: Vec<i64>,
@@ -62,7 +62,7 @@ impl<'a> Rows<'a> {
         }
     }
 
-    fn add_old(&mut self, head: &'a Head, events: &'a [StoredEvent]) {
+    pub(super) fn add_old(&mut self, head: &'a Head, events: &'a [StoredEvent]) {
         self.heads.push(head);
         let (mut chain, mut last_request) = (EventHash::START, None);
         for event in events {
@@ -100,7 +100,7 @@ impl<'a> Rows<'a> {
         }
     }
 
-    async fn insert(&self, link: &Link, request: Option<&Request>) -> Result<CreatedAll, StoreError> {
+    pub(super) async fn insert(&self, link: &Link, request: Option<&Request>) -> Result<CreatedAll, StoreError> {
         let heads = &self.heads;
         let texts = |of: fn(&Head) -> &str| -> Vec<Cow<'_, str>> { heads.iter().map(|head| stored(of(head))).collect() };
         let times = |of: fn(&Head) -> i64| -> Vec<i64> { heads.iter().map(|head| of(head)).collect() };

@@ -2,7 +2,7 @@
 //! its own, so that it is not held up where calls are.
 
 use super::condition::Condition;
-use super::contact::{NoContact, check_server, migrate};
+use super::contact::{NoContact, check_server, migrate, refuse_half_copied};
 use super::errors::{Trouble, text, trouble};
 use super::tls::Connector;
 use super::{OpenError, Options, sql};
@@ -56,11 +56,19 @@ impl Keeper {
                     self.condition.worsen(unreachable(trouble, why), readable);
                 }
                 Err(NoContact::Lasting(error)) => match error {
-                    OpenError::Newer(_) | OpenError::Foreign(_) | OpenError::Unsafe { .. } => {
+                    OpenError::Newer(_)
+                    | OpenError::Foreign(_)
+                    | OpenError::Unsafe { .. }
+                    | OpenError::NoTables
+                    | OpenError::HalfCopied { .. } => {
                         self.condition.break_for_good(error.to_string());
                     }
                     OpenError::Standby => self.condition.worsen(StoreError::Unwritable(error.to_string()), self.migrated),
-                    OpenError::Refused(_) | OpenError::Url(_) | OpenError::Authorities { .. } => {
+                    OpenError::Refused(_)
+                    | OpenError::Url(_)
+                    | OpenError::Authorities { .. }
+                    | OpenError::Unreachable(_)
+                    | OpenError::InUse { .. } => {
                         self.condition.worsen(StoreError::Unavailable(error.to_string()), false);
                     }
                 },
@@ -92,6 +100,7 @@ impl Keeper {
                 check_server(&client, self.options.allow_unsafe_database).await?;
                 if !self.migrated {
                     migrate(&mut client).await?;
+                    refuse_half_copied(&client).await?;
                     self.migrated = true;
                 }
                 self.client.insert(client)

@@ -3,6 +3,7 @@
 //! Every write is one statement that commits by itself and may be repeated: it bears the version that it expects and the request that
 //! it is for. So no server needs to know of the others, and none holds a lock while it thinks.
 
+mod archive;
 mod changes;
 mod condition;
 mod contact;
@@ -10,6 +11,7 @@ mod creations;
 mod errors;
 mod expiry;
 mod hints;
+mod intake;
 mod keeper;
 mod link;
 mod lists;
@@ -22,6 +24,8 @@ mod tls;
 mod walk;
 mod writes;
 
+pub use archive::PostgresArchive;
+pub use intake::PostgresIntake;
 pub use open_error::OpenError;
 pub use options::Options;
 

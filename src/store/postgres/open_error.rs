@@ -40,4 +40,22 @@ pub enum OpenError {
     /// The tables are not what they should be.
     #[error("the database's tables are not this program's: {0}; give it a database of its own")]
     Foreign(String),
+    /// A command can't reach the server. A server of ours tries on instead.
+    #[error("the database can't be reached: {0}; see that its server runs and is found under the URL")]
+    Unreachable(String),
+    /// The tables are not there, or not all of them.
+    #[error("the database has no tables of this program's version; start a server on it once, which makes them")]
+    NoTables,
+    /// Servers or copies are connected to the database.
+    #[error("the database is in use by servers or by another copy ({connections} connections); stop them first")]
+    InUse {
+        /// Their connections.
+        connections: i64,
+    },
+    /// A copy into it did not come to its end.
+    #[error("the database is half copied from {from}; run `mancala copy` again, which goes on where it was cut")]
+    HalfCopied {
+        /// What it is a copy of.
+        from: String,
+    },
 }

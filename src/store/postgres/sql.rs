@@ -111,11 +111,12 @@ pub(super) const DUE: &str = "
 SELECT session_id, version, updated FROM sessions
 WHERE deleted IS NULL AND expires IS NOT NULL AND state = $1 AND expires <= $2 ORDER BY expires, session_id LIMIT $3";
 
-/// Sessions whose clock has run out.
+/// Sessions whose clock has run out. Each is looked up by itself: the planner can't know how few differ from their sessions.
 pub(super) const OVERDUE: &str = "
-SELECT c.session_id, c.deadline
-FROM clocks c JOIN sessions s ON s.session_id = c.session_id AND s.deadline = c.deadline AND s.deleted IS NULL
-WHERE c.deadline < $1 AND (c.deadline, c.session_id) > ($2, $3) ORDER BY c.deadline, c.session_id LIMIT $4";
+SELECT c.session_id, c.deadline FROM clocks c
+WHERE c.deadline < $1 AND (c.deadline, c.session_id) > ($2, $3)
+  AND coalesce((SELECT s.deadline = c.deadline FROM sessions s WHERE s.session_id = c.session_id AND s.deleted IS NULL), false)
+ORDER BY c.deadline, c.session_id LIMIT $4";
 
 /// How many sessions are in each state.
 pub(super) const CENSUS: &str = "SELECT state, count(*) FROM sessions WHERE deleted IS NULL GROUP BY state";

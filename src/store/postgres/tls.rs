@@ -42,6 +42,12 @@ impl Connector {
         connector
     }
 
+    /// The same whose connections call themselves by this name, whatever the URL says.
+    pub fn named(mut self, name: &str) -> Connector {
+        self.config.application_name(name);
+        self
+    }
+
     /// A connection of its own. The task ends with it.
     pub async fn open(&self, on_message: Option<OnMessage>) -> Result<(Client, JoinHandle<()>), Error> {
         match self.tls.clone() {

@@ -72,20 +72,11 @@ pub(super) fn counts(filter: &Filter, walks: &[Walk<'_>], most: i64) -> Statemen
     let mut statement = Statement::default();
     let mut columns = Vec::new();
     for &walk in walks {
-        let mut stretches = Vec::new();
-        for mut bounds in stretches_of(&mut statement, filter, walk) {
-            // In the order of changes the age is no bound: entries that are too old would be read, and not counted.
-            if walk != Walk::Updates {
-                bounds.extend(bounds_of_place(&mut statement, filter, walk, None));
-            }
-            stretches.push(format!(
-                "(SELECT 1 AS one FROM {} WHERE {} {} LIMIT {most})",
-                table(walk),
-                bounds.join(" AND "),
-                order(walk)
-            ));
+        let mut parts = Vec::new();
+        for stretch in stretches(&mut statement, filter, walk, None) {
+            parts.push(format!("(SELECT 1 AS one FROM {} LIMIT {most})", stretch.walked(table(walk), "")));
         }
-        columns.push(format!("(SELECT count(*) FROM ({}) entries)", stretches.join(" UNION ALL ")));
+        columns.push(format!("(SELECT count(*) FROM ({}) entries)", parts.join(" UNION ALL ")));
     }
     statement.sql = format!("SELECT {}", columns.join(", "));
     statement
@@ -95,21 +86,16 @@ pub(super) fn counts(filter: &Filter, walks: &[Walk<'_>], most: i64) -> Statemen
 /// the filter.
 pub(super) fn scan(query: &Query, walk: Walk<'_>, budget: usize) -> Statement {
     let mut statement = Statement::default();
-    let (tests, of_sessions) = tests(&mut statement, &query.filter, walk);
+    let (tests, of_sessions) = tests(&mut statement, query, walk);
     let by = letter(walk);
     // The sessions lie scattered: they are looked at only if something is asked of them.
     let join = if by == "l" && of_sessions { " JOIN sessions s ON s.session_id = l.session_id" } else { "" };
-    let mut stretches = Vec::new();
-    for mut bounds in stretches_of(&mut statement, &query.filter, walk) {
-        bounds.extend(bounds_of_place(&mut statement, &query.filter, walk, query.after.clone()));
-        stretches.push(format!(
-            "SELECT {by}.session_id, {by}.created, ({tests}) AS fits FROM {}{join} WHERE {} {} LIMIT {budget}",
-            table(walk),
-            bounds.join(" AND "),
-            order(walk)
-        ));
+    let mut parts = Vec::new();
+    for stretch in stretches(&mut statement, &query.filter, walk, query.after.clone()) {
+        let walked = stretch.walked(table(walk), join);
+        parts.push(format!("SELECT {by}.session_id, {by}.created, ({tests}) AS fits FROM {walked} LIMIT {budget}"));
     }
-    statement.sql = match &stretches[..] {
+    statement.sql = match &parts[..] {
         [one] if walk != Walk::Updates => one.clone(),
         several => format!(
             "SELECT session_id, created, fits FROM (({})) entries ORDER BY created DESC, session_id DESC LIMIT {budget}",
@@ -128,42 +114,86 @@ const fn table(walk: Walk<'_>) -> &'static str {
     if matches!(walk, Walk::Label(..)) { "labels l" } else { "sessions s" }
 }
 
-/// The order of a walk's index. It is asked for even where it does not matter, so that the planner walks along that index.
-const fn order(walk: Walk<'_>) -> &'static str {
-    match walk {
-        Walk::Sessions | Walk::Player(_) => "ORDER BY s.created DESC, s.session_id DESC",
-        Walk::Label(..) => "ORDER BY l.created DESC, l.session_id DESC",
-        Walk::Updates => "ORDER BY s.minute, s.session_id",
+/// A stretch of one index: what its columns begin with, and from where to where the next ones go.
+///
+/// It is written as comparisons of rows and ordered by all of the index's columns, those that are the same throughout, too. No other
+/// index has that order, and so the planner walks along this one, whatever it takes for frequent.
+struct Stretch {
+    /// The index's first columns and their values.
+    begins: Vec<(&'static str, String)>,
+    /// Where it ends: columns and values; the entries are at or above it.
+    from: Vec<(&'static str, String)>,
+    /// Where it begins: the entries are below it, or at it.
+    before: (Vec<(&'static str, String)>, &'static str),
+    /// The columns that follow the first ones in its order, with its direction.
+    then: (&'static [&'static str], &'static str),
+    /// It is of the sessions, whose indexes leave out those that are deleted.
+    present: bool,
+    /// No other index could take the place of this one: its first columns are compared by themselves, so that the planner knows how
+    /// many entries there are.
+    alone: bool,
+}
+
+impl Stretch {
+    /// The table, joined, within the bounds and in the order of the index.
+    fn walked(&self, table: &str, join: &str) -> String {
+        let in_rows = if self.alone { &[][..] } else { &self.begins[..] };
+        let row = |last: &[(&str, String)]| {
+            let all = in_rows.iter().chain(last);
+            let (columns, values): (Vec<_>, Vec<_>) = all.map(|(column, value)| (*column, value.as_str())).unzip();
+            (columns.join(", "), values.join(", "))
+        };
+        let (lowest, lowest_values) = row(&self.from);
+        let (highest, highest_values) = row(&self.before.0);
+        let present = if self.present { "s.deleted IS NULL AND " } else { "" };
+        // Not only as a part of a row: so it is plain to the planner that none is NULL, as indexes of some that may be ask.
+        let first: String = if self.alone {
+            self.begins.iter().map(|(column, value)| format!("{column} = {value} AND ")).collect()
+        } else {
+            self.begins.first().map(|(column, value)| format!("{column} >= {value} AND ")).unwrap_or_default()
+        };
+        let (then, direction) = self.then;
+        let order: Vec<_> =
+            in_rows.iter().map(|(column, _)| *column).chain(then.iter().copied()).map(|it| format!("{it} {direction}")).collect();
+        format!(
+            "{table}{join} WHERE {present}{first}({lowest}) >= ({lowest_values}) AND ({highest}) {} ({highest_values}) ORDER BY {}",
+            self.before.1,
+            order.join(", ")
+        )
     }
 }
 
-/// The stretches of an index that a walk is made of, each by its bounds: one, or one for each seat, or for each state with its end
-/// announced or not.
-fn stretches_of(statement: &mut Statement, filter: &Filter, walk: Walk<'_>) -> Vec<Vec<String>> {
-    let present = || "s.deleted IS NULL".to_owned();
+/// The stretches of an index that a walk is made of: one, or one for each seat, or for each state with its end announced or not.
+fn stretches(statement: &mut Statement, filter: &Filter, walk: Walk<'_>, after: Option<Place>) -> Vec<Stretch> {
+    let of_age = |statement: &mut Statement, begins| by_age(statement, filter, walk, after.clone(), begins);
     match walk {
         Walk::Sessions => {
-            let game = filter.game.as_deref().map(|game| format!("s.game = {}", statement.bind_text(game)));
-            let state = filter.state.map(|state| format!("s.state = {}", state_code(state)));
-            vec![[Some(present()), game, state].into_iter().flatten().collect()]
+            let game = filter.game.as_deref().map(|game| ("s.game", statement.bind_text(game)));
+            let state = filter.state.map(|state| ("s.state", state_code(state).to_string()));
+            vec![of_age(statement, game.into_iter().chain(state).collect())]
         }
         Walk::Label(name, value) => {
-            vec![vec![format!("l.name = {} AND l.value = {}", statement.bind_text(name), statement.bind_text(value))]]
+            let begins = vec![("l.name", statement.bind_text(name)), ("l.value", statement.bind_text(value))];
+            vec![of_age(statement, begins)]
         }
         Walk::Player(player) => {
             let player = statement.bind_text(player);
-            let seat = |column: &str| vec![present(), format!("s.{column} = {player}")];
-            vec![seat("south_player"), seat("north_player")]
+            ["s.south_player", "s.north_player"].map(|seat| of_age(statement, vec![(seat, player.clone())])).into()
         }
         Walk::Updates => {
+            // In the order of changes the age is no bound: that is tested.
             let Span { from, before } = filter.updated;
-            let from = from.map(|from| format!("s.minute >= {}", statement.bind_number(minute(from))));
-            let before = before.map(|before| format!("s.minute <= {}", statement.bind_number(minute(before))));
+            let from = statement.bind_number(from.map_or(i64::MIN, minute));
+            let before = statement.bind_number(before.map_or(i64::MAX, minute));
             let states = filter.state.map_or(vec![State::Active, State::Finished, State::Aborted], |state| vec![state]);
             let kinds = states.into_iter().flat_map(|state| [(state, false), (state, true)]);
-            let stretch = |(state, announced)| {
-                let kind = format!("s.announced = {announced} AND s.state = {}", state_code(state));
-                [Some(present()), Some(kind), from.clone(), before.clone()].into_iter().flatten().collect()
+            let stretch = |(state, announced): (State, bool)| Stretch {
+                begins: vec![("s.announced", announced.to_string()), ("s.state", state_code(state).to_string())],
+                from: vec![("s.minute", from.clone())],
+                before: (vec![("s.minute", before.clone())], "<="),
+                then: (&["s.minute", "s.session_id"], "ASC"),
+                present: true,
+                alone: false,
             };
             kinds.map(stretch).collect()
         }
@@ -171,24 +201,40 @@ fn stretches_of(statement: &mut Statement, filter: &Filter, walk: Walk<'_>) -> V
 }
 
 /// From the place where the last page ended to the oldest session that is asked for.
-fn bounds_of_place(statement: &mut Statement, filter: &Filter, walk: Walk<'_>, after: Option<Place>) -> Vec<String> {
+fn by_age(
+    statement: &mut Statement,
+    filter: &Filter,
+    walk: Walk<'_>,
+    after: Option<Place>,
+    begins: Vec<(&'static str, String)>,
+) -> Stretch {
+    let of_labels = letter(walk) == "l";
+    let (created, then): (&'static str, &'static [&'static str]) =
+        if of_labels { ("l.created", &["l.created", "l.session_id"]) } else { ("s.created", &["s.created", "s.session_id"]) };
+    let (time, id) = place(filter, after).unwrap_or((i64::MAX, String::new()));
+    let before = vec![(created, statement.bind_number(time)), (then[1], statement.bind_text(&id))];
+    let from = vec![(created, statement.bind_number(filter.created.from.unwrap_or(i64::MIN)))];
+    Stretch { begins, from, before: (before, "<"), then: (then, "DESC"), present: !of_labels, alone: walk != Walk::Sessions }
+}
+
+/// Where the entries begin that come after a place and can be like the filter.
+fn place(filter: &Filter, after: Option<Place>) -> Option<Place> {
     // What was changed before a time was also made before it.
     let before = [filter.created.before, filter.updated.before].into_iter().flatten().map(|time| (time, String::new()));
-    let by = letter(walk);
-    let mut bounds = Vec::new();
-    if let Some((created, session_id)) = after.into_iter().chain(before).min() {
-        let (created, session_id) = (statement.bind_number(created), statement.bind_text(&session_id));
-        bounds.push(format!("({by}.created, {by}.session_id) < ({created}, {session_id})"));
-    }
-    if let Some(from) = filter.created.from {
-        bounds.push(format!("{by}.created >= {}", statement.bind_number(from)));
-    }
-    bounds
+    after.into_iter().chain(before).min()
 }
 
 /// What is asked of each entry beyond the walk's bounds, and whether some of it is asked of a session's row.
-fn tests(statement: &mut Statement, filter: &Filter, walk: Walk<'_>) -> (String, bool) {
+fn tests(statement: &mut Statement, query: &Query, walk: Walk<'_>) -> (String, bool) {
+    let filter = &query.filter;
     let mut tests = Vec::new();
+    if walk == Walk::Updates {
+        if let Some((created, session_id)) = place(filter, query.after.clone()) {
+            let (created, session_id) = (statement.bind_number(created), statement.bind_text(&session_id));
+            tests.push(format!("(s.created, s.session_id) < ({created}, {session_id})"));
+        }
+        tests.extend(filter.created.from.map(|from| format!("s.created >= {}", statement.bind_number(from))));
+    }
     if walk != Walk::Sessions {
         tests.extend(filter.game.as_deref().map(|game| format!("s.game = {}", statement.bind_text(game))));
         tests.extend(filter.state.map(|state| format!("s.state = {}", state_code(state))));

@@ -1,7 +1,9 @@
 //! All changes in the order in which they were stored, for those who follow the whole store.
 
+use super::checksum::{EVENT_IS_SOUND, expect_sound};
 use super::errors::Failure;
-use super::reads::{self, HEAD, head_of};
+use super::origin;
+use super::reads::{self, head_of, select_heads};
 use super::writes::state_code;
 use crate::store::{Change, Changed, Changes, Cursor, EventHash, Head, StoredEvent};
 use rusqlite::{Connection, OptionalExtension, Row, params};
@@ -32,8 +34,9 @@ pub(super) fn note_deletion(connection: &Connection, head: &Head, time: i64) -> 
     });
     connection
         .prepare_cached(
-            "INSERT INTO events (session, seq, time, first, body)
-             VALUES (?1, (SELECT coalesce(max(place), 0) + 1 FROM events), ?2, 1, ?3)",
+            "INSERT INTO events (session, seq, time, first, body, checksum)
+             SELECT ?1, next, ?2, 1, ?3, checksum(?1, next, ?2, 1, NULL, NULL, ?3, NULL)
+             FROM (SELECT coalesce(max(place), 0) + 1 AS next FROM events)",
         )?
         .execute(params![DELETION, time, left.to_string()])?;
     Ok(())
@@ -52,7 +55,10 @@ pub(super) fn changes(connection: &Connection, after: &Cursor, limit: usize) -> 
     // One snapshot for the log and the sessions.
     let transaction = connection.unchecked_transaction()?;
     let Cursor(end) = end(&transaction)?;
-    if after < 0 || end.parse().is_ok_and(|end: i64| after > end) {
+    let start = origin::first_place(&transaction)?;
+    // What is in between are places of the store that this one was copied from.
+    let after = if after == 0 { start } else { after };
+    if after < start || end.parse().is_ok_and(|end: i64| after > end) {
         return Ok(None);
     }
     let mut entries = entries(&transaction, after, limit)?;
@@ -91,10 +97,12 @@ pub(super) fn changes(connection: &Connection, after: &Cursor, limit: usize) -> 
 
 /// Entries after a place, one more than the limit if there are so many.
 fn entries(connection: &Connection, after: i64, limit: usize) -> rusqlite::Result<Vec<Entry>> {
-    let mut select = connection.prepare_cached(
-        "SELECT place, session, first, seq, time, request_id, digest, body, hash FROM events WHERE place > ?1 ORDER BY place LIMIT ?2",
-    )?;
+    let mut select = connection.prepare_cached(&format!(
+        "SELECT place, session, first, seq, time, request_id, digest, body, hash, {EVENT_IS_SOUND}
+         FROM events WHERE place > ?1 ORDER BY place LIMIT ?2",
+    ))?;
     let entries = select.query_map((after, reads::sql_limit(limit.saturating_add(1))), |row| {
+        expect_sound(row, 9)?;
         let session = row.get(1)?;
         let hash: Option<[u8; 32]> = row.get(8)?;
         let event = StoredEvent {
@@ -111,8 +119,7 @@ fn entries(connection: &Connection, after: i64, limit: usize) -> rusqlite::Resul
 }
 
 fn head_by_key(connection: &Connection, key: i64) -> rusqlite::Result<Option<Head>> {
-    let sql = format!("SELECT {HEAD} FROM sessions s WHERE s.key = ?1");
-    connection.prepare_cached(&sql)?.query_row([key], |row: &Row<'_>| head_of(row)).optional()
+    connection.prepare_cached(&select_heads("key = ?1"))?.query_row([key], |row: &Row<'_>| head_of(row)).optional()
 }
 
 /// What is left of a deleted session.

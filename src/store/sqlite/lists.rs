@@ -2,7 +2,7 @@
 //! the one that is shortest. A page ends early rather than read on and on for sessions that are rare on its walk.
 
 use super::errors::Failure;
-use super::reads::{HEAD, head_of};
+use super::reads::{head_of, select_heads};
 use super::walk::{Walk, count, scan, walks};
 use super::writes::state_code;
 use crate::store::{Census, Filter, HeadPage, Place, Query, State};
@@ -23,7 +23,7 @@ pub(super) fn list(connection: &Connection, query: &Query) -> Result<HeadPage, F
     let transaction = connection.unchecked_transaction()?;
     let walk = shortest_walk(&transaction, query)?;
     let found = find(&transaction, query, walk)?;
-    let mut select = transaction.prepare_cached(&format!("SELECT {HEAD} FROM sessions s WHERE s.key = ?1"))?;
+    let mut select = transaction.prepare_cached(&select_heads("key = ?1"))?;
     let heads = found.keys.into_iter().map(|key| select.query_row([key], head_of)).collect::<rusqlite::Result<_>>()?;
     Ok(HeadPage { heads, next: found.next })
 }
@@ -106,7 +106,7 @@ fn shortest_walk<'a>(connection: &Connection, query: &'a Query) -> rusqlite::Res
 
 #[cfg(test)]
 mod tests {
-    use super::super::schema;
+    use super::super::{checksum, schema};
     use super::*;
     use crate::store::Span;
 
@@ -164,6 +164,7 @@ mod tests {
     /// 2,000 sessions, a minute apart: all have label a, one in ten has label b, one in 50 is aborted, one in 100 is of player p.
     fn two_thousand() -> Connection {
         let mut connection = Connection::open_in_memory().expect("a database");
+        checksum::register(&connection).expect("a function");
         schema::migrate(&mut connection, 0).expect("the tables");
         connection
             .execute_batch(

@@ -32,6 +32,12 @@ impl Lock {
     }
 }
 
+/// Whether a server has the store at `path` open. Leaves no trace.
+pub(super) fn in_use(path: &Path) -> bool {
+    let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    File::open(sidecar(&path, ".lock")).is_ok_and(|file| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)))
+}
+
 /// The path with something added to the file's name.
 pub(super) fn sidecar(path: &Path, suffix: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();

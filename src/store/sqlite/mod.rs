@@ -1,23 +1,33 @@
 //! The embedded store: one SQLite file, written by one thread and read by a few connections.
 
+mod archive;
+mod backup;
 mod batches;
 mod changes;
+mod checksum;
 mod condition;
 mod errors;
 mod expiry;
 mod imports;
+mod intake;
 mod lists;
 mod lock;
+mod log;
 mod open;
 mod open_error;
+mod origin;
 mod pool;
 mod queue;
 mod reads;
 mod schema;
 mod walk;
+mod whole;
 mod writer;
 mod writes;
 
+pub use archive::SqliteArchive;
+pub use backup::{BackupError, back_up};
+pub use intake::SqliteIntake;
 pub use open_error::OpenError;
 
 use super::{

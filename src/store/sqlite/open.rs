@@ -1,9 +1,11 @@
 //! Opening a file: whatever is wrong with it is found here, before anything in it is changed.
 
-use super::Options;
+use super::errors::Failure;
 use super::lock::{Lock, sidecar};
 use super::open_error::OpenError;
 use super::schema::{self, Kind};
+use super::{Options, checksum, log, origin, whole};
+use crate::store::archive::Hold;
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 use std::fs::{DirBuilder, File, OpenOptions};
@@ -34,15 +36,85 @@ pub(super) struct Opened {
 
 /// Opens the store at `path`, or makes it if there is no file or an empty one.
 pub(super) fn open(path: &Path, options: &Options) -> Result<Opened, OpenError> {
+    let opened = open_to_take_in(path, options)?;
+    refuse_half_copied(&opened.writer, path)?;
+    Ok(opened)
+}
+
+/// The same, also of a store that is half copied.
+pub(super) fn open_to_take_in(path: &Path, options: &Options) -> Result<Opened, OpenError> {
     check_library(rusqlite::version_number())?;
     let path = canonical(path)?;
     // Before the lock, so that not even a lock file is put beside a file that is not ours.
     check_beginning(&path)?;
     let lock = Lock::take(&path)?;
+    check_log(&path)?;
     make_file(&path)?;
     let writer = open_writer(&path, options)?;
     let readers = (0..options.readers.max(1)).map(|_| open_reader(&path, options)).collect::<Result<_, _>>()?;
     Ok(Opened { writer, readers, lock })
+}
+
+/// Opens the store at `path` to be read: not even its schema is brought up to date.
+pub(super) fn open_to_read(path: &Path, options: &Options, hold: Hold) -> Result<(Vec<Connection>, Option<Lock>), OpenError> {
+    let path = present(path)?;
+    let lock = match hold {
+        Hold::Shared => None,
+        Hold::Alone => Some(Lock::take(&path)?),
+    };
+    let readers = (0..options.readers.max(1)).map(|_| open_present_reader(&path, options)).collect::<Result<Vec<_>, _>>()?;
+    refuse_half_copied(&readers[0], &path)?;
+    Ok((readers, lock))
+}
+
+/// Looks at something in the store at `path` while no server has it open, half copied or not.
+pub(super) fn look<T>(
+    path: &Path,
+    options: &Options,
+    look: impl FnOnce(&Connection) -> Result<T, Failure>,
+) -> Result<T, OpenError> {
+    let path = present(path)?;
+    let _lock = Lock::take(&path)?;
+    read_at(&path, look(&open_present_reader(&path, options)?))
+}
+
+/// The one true name of a file that is there and ours.
+fn present(path: &Path) -> Result<PathBuf, OpenError> {
+    check_library(rusqlite::version_number())?;
+    if !path.try_exists().map_err(|error| OpenError::io(path, error))? {
+        return Err(OpenError::Missing { path: path.to_owned() });
+    }
+    let path = canonical(path)?;
+    check_beginning(&path)?;
+    Ok(path)
+}
+
+/// A reader of a file that this program can read as it is.
+fn open_present_reader(path: &Path, options: &Options) -> Result<Connection, OpenError> {
+    let path = path.to_owned();
+    let reader = open_reader(&path, options)?;
+    match schema::kind(&reader).map_err(|error| OpenError::sqlite(&path, error))? {
+        Kind::Ours(schema::VERSION) => Ok(reader),
+        Kind::Ours(found) if found > schema::VERSION => Err(OpenError::NewerSchema { path, found, known: schema::VERSION }),
+        Kind::Ours(found) => Err(OpenError::OlderSchema { path, found, known: schema::VERSION }),
+        Kind::Foreign(application_id) => Err(OpenError::Foreign { path, application_id }),
+        Kind::Empty => Err(OpenError::NotADatabase { path }),
+    }
+}
+
+fn refuse_half_copied(connection: &Connection, path: &Path) -> Result<(), OpenError> {
+    match read_at(path, origin::half_copied_from(connection))? {
+        None => Ok(()),
+        Some(from) => Err(OpenError::HalfCopied { path: path.to_owned(), from }),
+    }
+}
+
+/// What was read of the store at this path.
+fn read_at<T>(path: &Path, read: Result<T, Failure>) -> Result<T, OpenError> {
+    read.map_err(|failure| match failure {
+        Failure::Rows(detail) => OpenError::Damaged { path: path.to_owned(), detail },
+        Failure::Database(error) => OpenError::sqlite(path, error),
+    })
 }
 
 fn check_library(found: i32) -> Result<(), OpenError> {
@@ -68,11 +140,19 @@ fn canonical(path: &Path) -> Result<PathBuf, OpenError> {
 }
 
 fn make_folder(folder: &Path) -> io::Result<()> {
+    let new: Vec<_> = folder.ancestors().take_while(|folder| !folder.as_os_str().is_empty() && !folder.exists()).collect();
     let mut builder = DirBuilder::new();
     builder.recursive(true);
     #[cfg(unix)]
     std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.create(folder)
+    builder.create(folder)?;
+    // A folder survives a loss of power once the one that it is in is synced. SQLite sees to its files, not to their folder.
+    #[cfg(unix)]
+    for new in new {
+        let outer = new.parent().filter(|outer| !outer.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        File::open(outer)?.sync_all()?;
+    }
+    Ok(())
 }
 
 /// Refuses what is not ours, and what is cut short, by the header alone: SQLite may change a file merely by opening it,
@@ -104,7 +184,7 @@ fn check_beginning(path: &Path) -> Result<(), OpenError> {
     if version > schema::VERSION {
         return Err(OpenError::NewerSchema { path: path.to_owned(), found: version, known: schema::VERSION });
     }
-    let page_size = u64::from(u16::from_be_bytes([header[16], header[17]]));
+    let page_size = page_size(&header) as u64;
     let promised = page_size * u64::from(number(28).cast_unsigned());
     // With a log beside it, the file may have been growing when its process was killed.
     if meta.len() < promised && !has_log(path) {
@@ -112,6 +192,28 @@ fn check_beginning(path: &Path) -> Result<(), OpenError> {
         return Err(OpenError::Damaged { path: path.to_owned(), detail });
     }
     Ok(())
+}
+
+/// The size of a page by a header. The largest is written as 1.
+fn page_size(header: &[u8]) -> usize {
+    match u16::from_be_bytes([header[16], header[17]]) {
+        1 => 1 << 16,
+        size => usize::from(size),
+    }
+}
+
+/// Refuses a log of which a part would be dropped in silence. Only the holder of the lock can tell: a log that is being
+/// written looks different from one moment to the next.
+fn check_log(path: &Path) -> Result<(), OpenError> {
+    let mut header = [0; HEADER];
+    let begin = File::open(path).and_then(|mut file| file.read_exact(&mut header));
+    match begin.and_then(|()| log::damage(path, page_size(&header))) {
+        Ok(None) => Ok(()),
+        Ok(Some(detail)) => Err(OpenError::Damaged { path: path.to_owned(), detail }),
+        // It is new, or empty.
+        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::UnexpectedEof) => Ok(()),
+        Err(error) => Err(OpenError::io(path, error)),
+    }
 }
 
 fn has_log(path: &Path) -> bool {
@@ -161,7 +263,7 @@ fn open_writer(path: &Path, options: &Options) -> Result<Connection, OpenError> 
         }
     };
     if version > 0 {
-        check_content(&connection, path, options)?;
+        check_content(&connection, path, options, version)?;
     }
     // An empty file gets its first tables by a rollback journal, so that no crash leaves a database without our mark.
     schema::migrate(&mut connection, version).map_err(failed)?;
@@ -172,18 +274,16 @@ fn open_writer(path: &Path, options: &Options) -> Result<Connection, OpenError> 
     Ok(connection)
 }
 
-/// Looks through the whole file if that is quick, so that damage is met now rather than in the middle of a game.
-fn check_content(connection: &Connection, path: &Path, options: &Options) -> Result<(), OpenError> {
+/// Looks through the whole file if that is quick.
+fn check_content(connection: &Connection, path: &Path, options: &Options, version: i32) -> Result<(), OpenError> {
     let size = path.metadata().map_err(|error| OpenError::io(path, error))?.len();
     if size > options.check_up_to {
         return Ok(());
     }
-    let detail: String =
-        connection.query_row("PRAGMA quick_check(1)", [], |row| row.get(0)).map_err(|error| OpenError::sqlite(path, error))?;
-    if detail != "ok" {
-        return Err(OpenError::Damaged { path: path.to_owned(), detail });
+    match whole::damage(connection, version).map_err(|error| OpenError::sqlite(path, error))? {
+        Some(detail) => Err(OpenError::Damaged { path: path.to_owned(), detail }),
+        None => Ok(()),
     }
-    Ok(())
 }
 
 fn configure(connection: &Connection, options: &Options, cache_kib: i32) -> rusqlite::Result<()> {
@@ -192,7 +292,7 @@ fn configure(connection: &Connection, options: &Options, cache_kib: i32) -> rusq
     connection.pragma_update(None, "cache_size", -cache_kib)?;
     // The file's own schema is data: it may not call functions with side effects.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false)?;
-    Ok(())
+    checksum::register(connection)
 }
 
 /// Writes go to a log that is synced at every commit. The writer moves them into the file itself, at times of its choice

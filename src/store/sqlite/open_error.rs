@@ -67,6 +67,30 @@ pub enum OpenError {
         /// The newest version that this program knows.
         known: i32,
     },
+    /// Written by an older version of this program, and only to be read.
+    #[error("{path} has schema {found}, this program reads {known}: start a server on it once, which brings it up to date")]
+    OlderSchema {
+        /// The store.
+        path: PathBuf,
+        /// Its version.
+        found: i32,
+        /// The version that this program reads.
+        known: i32,
+    },
+    /// There is nothing to read.
+    #[error("there is no file {path}: name the file of a store")]
+    Missing {
+        /// The file.
+        path: PathBuf,
+    },
+    /// A copy into it did not come to its end.
+    #[error("{path} is half copied from {from}: run `mancala copy` again, which goes on where it was cut")]
+    HalfCopied {
+        /// The store.
+        path: PathBuf,
+        /// What it is a copy of.
+        from: String,
+    },
     /// It lies where nothing can be written.
     #[error("{path} is read-only: make the file, its folder and its disk writable")]
     ReadOnly {

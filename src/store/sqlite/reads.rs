@@ -1,17 +1,22 @@
 //! The reads, each as a function of a connection. What contradicts itself is damage, never an empty answer.
 
+use super::checksum::{CREATION_IS_SOUND, EVENT_IS_SOUND, SESSION_IS_SOUND, expect_sound};
 use super::errors::Failure;
 use crate::store::{Creation, EventHash, Head, Request, State, StoredEvent};
 use rusqlite::types::Type;
 use rusqlite::{Connection, OptionalExtension, Row};
 
-/// The columns that make a head, of the table `s`.
-pub(super) const HEAD: &str = "s.session_id, s.game, s.state, s.created, s.updated, s.version, s.labels, s.summary, \
-     s.south_player, s.north_player, s.expires, s.deadline";
+/// A statement that reads heads, of the sessions that a condition chooses; in column 13 their keys.
+pub(super) fn select_heads(condition: &str) -> String {
+    format!(
+        "SELECT session_id, game, state, created, updated, version, labels, summary, south_player, north_player, expires, deadline,
+                {SESSION_IS_SOUND}, key
+         FROM sessions WHERE {condition}"
+    )
+}
 
 pub(super) fn head(connection: &Connection, session_id: &str) -> Result<Option<Head>, Failure> {
-    let sql = format!("SELECT {HEAD} FROM sessions s WHERE s.session_id = ?1");
-    Ok(connection.prepare_cached(&sql)?.query_row([session_id], head_of).optional()?)
+    Ok(connection.prepare_cached(&select_heads("session_id = ?1"))?.query_row([session_id], head_of).optional()?)
 }
 
 pub(super) fn heads(connection: &Connection, session_ids: &[String]) -> Result<Vec<Option<Head>>, Failure> {
@@ -21,18 +26,22 @@ pub(super) fn heads(connection: &Connection, session_ids: &[String]) -> Result<V
 
 pub(super) fn versions(connection: &Connection, session_ids: &[String]) -> Result<Vec<Option<u32>>, Failure> {
     let transaction = connection.unchecked_transaction()?;
-    let mut select = transaction.prepare_cached("SELECT version FROM sessions WHERE session_id = ?1")?;
-    let versions = session_ids.iter().map(|session_id| select.query_row([session_id], |row| row.get(0)).optional());
+    let sql = format!("SELECT version, {SESSION_IS_SOUND} FROM sessions WHERE session_id = ?1");
+    let mut select = transaction.prepare_cached(&sql)?;
+    let version = |row: &Row<'_>| expect_sound(row, 1).and_then(|()| row.get(0));
+    let versions = session_ids.iter().map(|session_id| select.query_row([session_id], version).optional());
     Ok(versions.collect::<rusqlite::Result<_>>()?)
 }
 
 pub(super) fn creation(connection: &Connection, request_id: &str) -> Result<Option<Creation>, Failure> {
     let found = connection
-        .prepare_cached(
-            "SELECT c.request_id, c.digest, c.session_id, EXISTS (SELECT 1 FROM tombstones t WHERE t.session_id = c.session_id)
-             FROM creations c WHERE c.request_id = ?1",
-        )?
+        .prepare_cached(&format!(
+            "SELECT c.request_id, c.digest, c.session_id, EXISTS (SELECT 1 FROM tombstones t WHERE t.session_id = c.session_id),
+                    {CREATION_IS_SOUND}
+             FROM creations c WHERE c.request_id = ?1"
+        ))?
         .query_row([request_id], |row| {
+            expect_sound(row, 4)?;
             let request = Request { id: row.get(0)?, digest: row.get(1)? };
             Ok(Creation { session_id: row.get(2)?, request, deleted: row.get(3)? })
         })
@@ -55,11 +64,13 @@ pub(super) fn events(
     let Some((key, version)) = session else {
         return Ok(None);
     };
-    let mut select = transaction.prepare_cached(
-        "SELECT seq, time, request_id, digest, body, hash FROM events WHERE session = ?1 AND seq > ?2 ORDER BY seq LIMIT ?3",
-    )?;
+    let mut select = transaction.prepare_cached(&format!(
+        "SELECT seq, time, request_id, digest, body, hash, {EVENT_IS_SOUND}
+         FROM events WHERE session = ?1 AND seq > ?2 ORDER BY seq LIMIT ?3",
+    ))?;
     let events = select
         .query_map((key, after, sql_limit(limit)), |row| {
+            expect_sound(row, 6)?;
             let hash: Option<[u8; 32]> = row.get(5)?;
             Ok(StoredEvent {
                 seq: row.get(0)?,
@@ -91,8 +102,9 @@ pub(super) fn sql_limit(limit: usize) -> i64 {
     i64::try_from(limit).unwrap_or(i64::MAX)
 }
 
-/// A head from these columns.
+/// A head from what [`select_heads`] reads.
 pub(super) fn head_of(row: &Row<'_>) -> rusqlite::Result<Head> {
+    expect_sound(row, 12)?;
     let labels: String = row.get(6)?;
     Ok(Head {
         session_id: row.get(0)?,

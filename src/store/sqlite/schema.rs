@@ -7,10 +7,13 @@ pub(super) const APPLICATION_ID: i32 = 0x4D4E_434C;
 
 /// One for every version of the schema: what makes a file of the version before into one of this version. What has been
 /// released is never changed; a change is a new line.
-const MIGRATIONS: &[&str] = &[VERSION_1, VERSION_2, VERSION_3, VERSION_4];
+const MIGRATIONS: &[&str] = &[VERSION_1, VERSION_2, VERSION_3, VERSION_4, VERSION_5];
 
 /// The version that this program reads and writes.
 pub(super) const VERSION: i32 = MIGRATIONS.len() as i32;
+
+/// The version whose rows bear checksums.
+pub(super) const FIRST_WITH_CHECKSUMS: i32 = 5;
 
 // Events are keyed by the order of writing, so that their bodies are appended at the end of the file's tree whatever
 // session they belong to; only the two narrow indexes are written all over. That is three times as fast as bodies keyed
@@ -115,6 +118,15 @@ const VERSION_3: &str = "ALTER TABLE events ADD COLUMN hash BLOB;";
 const VERSION_4: &str = "
 ALTER TABLE sessions ADD COLUMN deadline INTEGER;
 CREATE INDEX sessions_by_deadline ON sessions (deadline, session_id) WHERE deadline IS NOT NULL;
+";
+
+// The others, of labels and players, can be made again from sessions, and are compared with them.
+const VERSION_5: &str = "
+ALTER TABLE sessions   ADD COLUMN checksum INTEGER;
+ALTER TABLE events     ADD COLUMN checksum INTEGER;
+ALTER TABLE creations  ADD COLUMN checksum INTEGER;
+ALTER TABLE batches    ADD COLUMN checksum INTEGER;
+ALTER TABLE tombstones ADD COLUMN checksum INTEGER;
 ";
 
 /// A committed write that changes nothing of worth: it succeeds if writing succeeds.

@@ -3,6 +3,7 @@
 //! A write that is refused has changed nothing, by the order of its steps: what may refuse it comes first.
 
 use super::changes::note_deletion;
+use super::checksum::{SESSION_IS_SOUND, TOMBSTONE_IS_SOUND, expect_sound};
 use super::errors::Failure;
 use super::reads;
 use crate::store::{Append, Appended, Create, Created, Delete, Deleted, EventHash, Head, Micros, Players, Request, State};
@@ -55,11 +56,11 @@ pub(super) fn insert_head(connection: &Connection, head: &Head) -> rusqlite::Res
 
 /// Remembers which session a request has made.
 pub(super) fn insert_creation(connection: &Connection, request: &Request, session_id: &str) -> rusqlite::Result<()> {
-    connection.prepare_cached("INSERT INTO creations (request_id, digest, session_id) VALUES (?1, ?2, ?3)")?.execute(params![
-        request.id,
-        request.digest,
-        session_id
-    ])?;
+    connection
+        .prepare_cached(
+            "INSERT INTO creations (request_id, digest, session_id, checksum) VALUES (?1, ?2, ?3, checksum(?1, ?2, ?3))",
+        )?
+        .execute(params![request.id, request.digest, session_id])?;
     Ok(())
 }
 
@@ -81,10 +82,30 @@ pub(super) fn append(connection: &Connection, append: &Append) -> Result<Appende
     if !insert_events(connection, &events)? {
         return Ok(Appended::Conflict);
     }
+    // First, since it reads the whole row: from the next statement on that is not sound until all are done.
+    if session.players != append.players {
+        seat_players(connection, session.key, append)?;
+    }
     let version = i64::from(session.version) + append.events.len() as i64;
+    // The checksum is over the row as it will be when the rest is set.
     connection
-        .prepare_cached("UPDATE sessions SET version = ?2, updated = ?3, summary = ?4 WHERE key = ?1")?
-        .execute(params![session.key, version, append.time, append.summary])?;
+        .prepare_cached(
+            "UPDATE sessions SET version = ?2, updated = ?3, summary = ?4,
+                                 checksum = checksum(session_id, game, ?5, created, ?3, ?2, labels, ?4, ?6, ?7, ?8, ?9, ?10)
+             WHERE key = ?1",
+        )?
+        .execute(params![
+            session.key,
+            version,
+            append.time,
+            append.summary,
+            state_code(append.state),
+            append.players[0],
+            append.players[1],
+            append.expires,
+            append.deadline,
+            minute(append.time)
+        ])?;
     // The rest by itself, since it is rare and moves the session in its indexes.
     if session.state != state_code(append.state) {
         connection
@@ -105,9 +126,6 @@ pub(super) fn append(connection: &Connection, append: &Append) -> Result<Appende
         connection
             .prepare_cached("UPDATE sessions SET deadline = ?2 WHERE key = ?1")?
             .execute(params![session.key, append.deadline])?;
-    }
-    if session.players != append.players {
-        seat_players(connection, session.key, append)?;
     }
     Ok(Appended::Done)
 }
@@ -147,7 +165,10 @@ pub(super) fn delete(connection: &Connection, delete: &Delete) -> Result<Deleted
     connection.prepare_cached("DELETE FROM sessions WHERE key = ?1")?.execute([session.key])?;
     let (id, digest) = columns(delete.request.as_ref());
     connection
-        .prepare_cached("INSERT INTO tombstones (session_id, deleted, request_id, digest) VALUES (?1, ?2, ?3, ?4)")?
+        .prepare_cached(
+            "INSERT INTO tombstones (session_id, deleted, request_id, digest, checksum)
+             VALUES (?1, ?2, ?3, ?4, checksum(?1, ?2, ?3, ?4))",
+        )?
         .execute(params![delete.session_id, delete.time, id, digest])?;
     Ok(Deleted::Done)
 }
@@ -170,11 +191,12 @@ struct Found {
 
 fn find(connection: &Connection, session_id: &str) -> rusqlite::Result<Option<Found>> {
     connection
-        .prepare_cached(
-            "SELECT key, version, state, south_player, north_player, expires, deadline, minute
+        .prepare_cached(&format!(
+            "SELECT key, version, state, south_player, north_player, expires, deadline, minute, {SESSION_IS_SOUND}
              FROM sessions WHERE session_id = ?1",
-        )?
+        ))?
         .query_row([session_id], |row| {
+            expect_sound(row, 8)?;
             Ok(Found {
                 key: row.get(0)?,
                 version: row.get(1)?,
@@ -200,8 +222,8 @@ pub(super) fn is_taken(connection: &Connection, session_id: &str) -> rusqlite::R
 
 fn tombstone(connection: &Connection, session_id: &str) -> rusqlite::Result<Option<Option<Request>>> {
     connection
-        .prepare_cached("SELECT request_id, digest FROM tombstones WHERE session_id = ?1")?
-        .query_row([session_id], |row: &Row<'_>| reads::request(row, 0))
+        .prepare_cached(&format!("SELECT request_id, digest, {TOMBSTONE_IS_SOUND} FROM tombstones WHERE session_id = ?1"))?
+        .query_row([session_id], |row: &Row<'_>| expect_sound(row, 2).and_then(|()| reads::request(row, 0)))
         .optional()
 }
 
@@ -210,8 +232,9 @@ fn insert_session(connection: &Connection, head: &Head) -> rusqlite::Result<i64>
     connection
         .prepare_cached(
             "INSERT INTO sessions (session_id, game, state, created, updated, version, labels, summary,
-                                   south_player, north_player, expires, deadline, minute)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)",
+                                   south_player, north_player, expires, deadline, minute, checksum)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13,
+                     checksum(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13))",
         )?
         .execute(params![
             head.session_id,
@@ -313,7 +336,8 @@ pub(super) struct EventRow<'a> {
 /// Whether it was inserted: not if it is the first of its request and the session has used the request's id.
 pub(super) fn insert_event(connection: &Connection, row: &EventRow<'_>) -> rusqlite::Result<bool> {
     let mut insert = connection.prepare_cached(
-        "INSERT INTO events (session, seq, time, first, request_id, digest, body, hash) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
+        "INSERT INTO events (session, seq, time, first, request_id, digest, body, hash, checksum)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, checksum(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8))
          ON CONFLICT (session, request_id) WHERE first = 1 AND request_id IS NOT NULL DO NOTHING",
     )?;
     let (id, digest) = columns(row.request);

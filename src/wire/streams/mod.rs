@@ -15,6 +15,7 @@ pub(super) use sessions::Follower;
 
 use futures_util::Stream;
 use futures_util::stream::try_unfold;
+use std::future::pending;
 use std::panic::resume_unwind;
 use std::pin::Pin;
 use tonic::Status;
@@ -59,7 +60,10 @@ async fn look<S: Source>(mut source: Box<S>) -> (Box<S>, Result<Option<S::Messag
     };
     match tokio::spawn(looking.in_current_span()).await {
         Ok(looked) => looked,
-        // Nobody cancels it, so that it has panicked.
-        Err(error) => resume_unwind(error.into_panic()),
+        Err(error) => match error.try_into_panic() {
+            Ok(panic) => resume_unwind(panic),
+            // Nobody cancels it but a runtime that stops, with which this ends too.
+            Err(_cancelled) => pending().await,
+        },
     }
 }

@@ -38,8 +38,8 @@ pub async fn lists_filter_and_order(store: Subject) {
     const LIMITS: [usize; 3] = [1, 7, 1_000];
     for (n, filter) in filters().into_iter().enumerate() {
         let expected: Vec<&Head> = heads.iter().filter(|head| fits(&filter, head)).collect();
-        // Where every page is a journey, each filter is tried with one of the limits.
-        let limits = if store.is_shared() { &LIMITS[n % 3..=n % 3] } else { &LIMITS };
+        // Where every page is a journey, each filter is tried with one of the limits that need few.
+        let limits = if store.is_shared() { &LIMITS[1 + n % 2..=1 + n % 2] } else { &LIMITS[..] };
         for &limit in limits {
             let query = Query { filter: filter.clone(), after: None, limit };
             let found = pages(&store, query.clone()).await;

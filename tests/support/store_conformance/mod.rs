@@ -1,5 +1,6 @@
 //! What every store must do, whatever database it is made of. Each function wants a store of its own, empty.
 
+pub mod archive;
 mod batches;
 mod changes;
 mod expiry;

@@ -1,0 +1,65 @@
+//! The battery: clients play against servers to which everything happens, write down in a ledger what they asked for and were told,
+//! and an auditor holds what is stored against that.
+//!
+//! Every run prints its seed; MANCALA_TEST_SEED repeats one. MANCALA_TEST_LONG=1 runs the long form, in which random schedules take an
+//! hour, or as many seconds as MANCALA_TEST_SECONDS says.
+
+#![cfg(all(feature = "server", unix))]
+
+mod audit;
+mod audit_tests;
+mod call;
+mod door;
+mod faulty;
+mod fleet;
+#[path = "../../fuzz/src/memory_store.rs"]
+mod fuzzed;
+mod ground;
+mod kills;
+mod ledger;
+mod linear;
+mod linear_tests;
+mod machine;
+mod mutants;
+mod plan;
+mod player;
+#[path = "../support/postgres.rs"]
+mod postgres;
+#[path = "../support/program.rs"]
+mod program;
+mod random;
+mod remote;
+mod same;
+#[path = "../support/sandbox.rs"]
+#[allow(dead_code)]
+mod sandbox;
+mod schedule;
+mod served;
+mod story;
+mod watcher;
+#[path = "../support/wrapped_store.rs"]
+mod wrapped_store;
+
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+/// Whether the batteries run their large counts.
+fn long_form() -> bool {
+    std::env::var("MANCALA_TEST_LONG").is_ok_and(|value| value == "1")
+}
+
+fn number(name: &str) -> Option<u64> {
+    std::env::var(name).ok().map(|value| value.parse().unwrap_or_else(|_| panic!("{name} is a number")))
+}
+
+/// The seed that is asked for by MANCALA_TEST_SEED, or one of the time.
+fn first_seed() -> u64 {
+    let seed = number("MANCALA_TEST_SEED");
+    let seed = seed.unwrap_or_else(|| SystemTime::now().duration_since(UNIX_EPOCH).expect("after 1970").as_millis() as u64);
+    println!("MANCALA_TEST_SEED={seed}");
+    seed
+}
+
+/// How long to go on: as MANCALA_TEST_SECONDS says, or so many seconds in the short and in the long form.
+fn seconds(short: u64, long: u64) -> Duration {
+    Duration::from_secs(number("MANCALA_TEST_SECONDS").unwrap_or(if long_form() { long } else { short }))
+}

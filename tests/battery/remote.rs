@@ -1,0 +1,184 @@
+//! How clients reach a server over the wire, and what they may conclude from what they are told.
+
+use crate::call::{Call, Outcome, ROUNDS, Seen, What, rules_of};
+use crate::door::{Cut, Door, Eye};
+use async_trait::async_trait;
+use mancala::game::Seat;
+use mancala::session::{EventHash, ProposalKind};
+use mancala::wire::proto::session_service_client::SessionServiceClient;
+use mancala::wire::proto::{self, WatchSessionResponse};
+use std::time::Duration;
+use tokio::time::timeout;
+use tokio_util::sync::CancellationToken;
+use tonic::transport::{Channel, Endpoint};
+use tonic::{Code, Response, Status, Streaming};
+use tonic_types::StatusExt;
+
+/// A server that is called over the wire.
+#[derive(Clone)]
+pub struct Remote {
+    channel: Channel,
+    /// Cancelled when it is killed.
+    life: CancellationToken,
+}
+
+/// A connection that takes longer is given up.
+const CONNECT: Duration = Duration::from_secs(5);
+
+impl Remote {
+    /// Connects when it is first called, and again whenever the connection is lost.
+    pub fn new(endpoint: &Endpoint, life: CancellationToken) -> Remote {
+        Remote { channel: endpoint.clone().connect_timeout(CONNECT).connect_lazy(), life }
+    }
+
+    fn client(&self) -> SessionServiceClient<Channel> {
+        SessionServiceClient::new(self.channel.clone())
+    }
+
+    async fn answer(&self, call: &Call) -> Result<Seen, Status> {
+        let mut client = self.client();
+        let Call { session: session_id, request: request_id, expected_version, what } = call.clone();
+        let seen = match what {
+            What::Create => {
+                let game = rules_of(&session_id).game().id().to_owned();
+                let request = proto::CreateSessionRequest { game, session_id, request_id, rounds: ROUNDS, ..Default::default() };
+                let reply = client.create_session(request).await?.into_inner();
+                Seen { replayed: reply.replayed, ..seen(&reply.session.unwrap_or_default()) }
+            }
+            What::Get => {
+                let request = proto::GetSessionRequest { session_id, version: None };
+                seen(&client.get_session(request).await?.into_inner().session.unwrap_or_default())
+            }
+            What::Events { after } => {
+                let request =
+                    proto::ListEventsRequest { session_id, after_version: after, page_size: 1_000, include_steps: false };
+                let reply = client.list_events(request).await?.into_inner();
+                let events = reply.events.iter().map(event).collect();
+                Seen { version: Some(reply.version), events, ..Seen::default() }
+            }
+            What::Delete => {
+                client.delete_session(proto::DeleteSessionRequest { session_id, expected_version, request_id }).await?;
+                Seen::default()
+            }
+            What::Play { seat, mv } => {
+                let seat = seat.map_or(proto::Seat::Unspecified, out).into();
+                let mv = Some(proto::Move { kind: None, text: mv });
+                let request =
+                    proto::ApplyMoveRequest { session_id, r#move: mv, seat, expected_version, request_id, ..Default::default() };
+                let reply = client.apply_move(request).await?.into_inner();
+                Seen { position: Some(reply.position), ..brief(reply.version, reply.replayed) }
+            }
+            What::Resign => {
+                let request = proto::ResignRequest { session_id, expected_version, request_id, ..Default::default() };
+                let reply = client.resign(request).await?.into_inner();
+                brief(reply.version, reply.replayed)
+            }
+            What::Propose { kind, to_version } => {
+                let kind = kind_out(kind).into();
+                let seat = proto::Seat::Unspecified.into();
+                let request = proto::ProposeRequest { session_id, seat, kind, to_version, expected_version, request_id };
+                let reply = client.propose(request).await?.into_inner();
+                brief(reply.version, reply.replayed)
+            }
+            What::Answer { kind, accept } => {
+                let kind = kind_out(kind).into();
+                let seat = proto::Seat::Unspecified.into();
+                let request = proto::AnswerProposalRequest { session_id, seat, kind, accept, expected_version, request_id };
+                let reply = client.answer_proposal(request).await?.into_inner();
+                Seen { position: Some(reply.position), ..brief(reply.version, reply.replayed) }
+            }
+        };
+        Ok(seen)
+    }
+}
+
+fn brief(version: u32, replayed: bool) -> Seen {
+    Seen { version: Some(version), replayed, ..Seen::default() }
+}
+
+fn seen(session: &proto::Session) -> Seen {
+    let position = session.position.as_ref().map(|position| position.text.clone());
+    Seen { version: Some(session.version), position, hash: EventHash::from_hex(&session.head_hash), ..Seen::default() }
+}
+
+fn event(event: &proto::Event) -> (u32, EventHash) {
+    (event.version, EventHash::from_hex(&event.hash).expect("every event bears its hash"))
+}
+
+const fn out(seat: Seat) -> proto::Seat {
+    match seat {
+        Seat::South => proto::Seat::South,
+        Seat::North => proto::Seat::North,
+    }
+}
+
+const fn kind_out(kind: ProposalKind) -> proto::ProposalKind {
+    match kind {
+        ProposalKind::Draw => proto::ProposalKind::Draw,
+        ProposalKind::Takeback => proto::ProposalKind::Takeback,
+        ProposalKind::Abort => proto::ProposalKind::Abort,
+        ProposalKind::EndMatch => proto::ProposalKind::EndMatch,
+        ProposalKind::Rematch => proto::ProposalKind::Rematch,
+    }
+}
+
+/// What a client may conclude from a status.
+fn failed(status: &Status) -> Outcome {
+    // An answer of ours always says why; without that the connection has broken.
+    let Some(info) = status.get_details_error_info() else { return Outcome::Unknown };
+    match status.code() {
+        Code::Unavailable | Code::DeadlineExceeded | Code::Cancelled => Outcome::Unknown,
+        Code::ResourceExhausted => Outcome::Failed,
+        _ => {
+            let current = info.metadata.get("current_version").and_then(|version| version.parse().ok());
+            Outcome::Refused { reason: info.reason, current }
+        }
+    }
+}
+
+#[async_trait]
+impl Door for Remote {
+    async fn call(&self, call: &Call) -> Outcome {
+        let answer = async { self.answer(call).await.map_or_else(|status| failed(&status), Outcome::Done) };
+        self.life.run_until_cancelled(answer).await.unwrap_or(Outcome::Unknown)
+    }
+
+    async fn watch(&self, session: &str, after: u32) -> Result<Box<dyn Eye>, Cut> {
+        let request = proto::WatchSessionRequest {
+            session_id: session.to_owned(),
+            after_version: Some(after),
+            include_snapshot: false,
+            include_steps: false,
+        };
+        let mut client = self.client();
+        let watch = self.life.run_until_cancelled(client.watch_session(request)).await.ok_or(Cut::Broken)?;
+        let messages = watch.map(Response::into_inner).map_err(|status| cut(&status))?;
+        Ok(Box::new(RemoteEye { messages, life: self.life.clone() }))
+    }
+}
+
+fn cut(status: &Status) -> Cut {
+    if status.code() == Code::NotFound { Cut::Gone } else { Cut::Broken }
+}
+
+struct RemoteEye {
+    messages: Streaming<WatchSessionResponse>,
+    life: CancellationToken,
+}
+
+/// A watch that is silent for so long has no news at present.
+const QUIET: Duration = Duration::from_millis(100);
+
+#[async_trait]
+impl Eye for RemoteEye {
+    async fn next(&mut self) -> Result<Vec<(u32, EventHash)>, Cut> {
+        let life = self.life.clone();
+        let message = life.run_until_cancelled(timeout(QUIET, self.messages.message())).await.ok_or(Cut::Broken)?;
+        match message {
+            Ok(Ok(Some(message))) => Ok(message.events.iter().map(event).collect()),
+            Ok(Ok(None)) => Err(Cut::Broken),
+            Ok(Err(status)) => Err(cut(&status)),
+            Err(_quiet) => Ok(Vec::new()),
+        }
+    }
+}
