@@ -6,7 +6,7 @@ with the embedded store, for comparison. docs/scaling.md goes by it.
 
     tests/run tools && cargo build --release && target/tools/venv/bin/python tests/tools/costs.py --help
 
-Processor time by call hardly depends on what else the machine does, while calls per second do: compare those of one run.
+Processor time by call changes by a third with what else the machine does, calls per second by any factor: compare those of one run.
 """
 
 import argparse
