@@ -49,5 +49,6 @@ def test_versions_are_those_of_the_crate():
 
     assert found("Dockerfile", r"^ARG RUST_VERSION=(.+)$") == [rust]
     assert found("Dockerfile", r"(?:^ARG VERSION=|--tag mancala:)(\S+)") == [version] * 2
-    assert found("compose.yaml", r"image: mancala:(.+)$") == [version]
+    for path in ("compose.yaml", "compose.replicas.yaml"):
+        assert found(path, r"image: mancala:(.+)$") == [version]
     assert found("kubernetes/base/kustomization.yaml", r"(?:newTag|app\.kubernetes\.io/version): (.+)$") == [version] * 2
