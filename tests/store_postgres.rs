@@ -7,6 +7,10 @@ mod support;
 #[path = "support/postgres.rs"]
 mod postgres;
 
+// The tests of the server's own encryption use the rest of it.
+#[allow(dead_code)]
+#[path = "tls/authority.rs"]
+mod authority;
 #[path = "store_postgres/hints.rs"]
 mod hints;
 #[path = "store_postgres/outages.rs"]
@@ -15,6 +19,8 @@ mod outages;
 mod plans;
 #[path = "store_postgres/statements.rs"]
 mod statements;
+#[path = "store_postgres/tls.rs"]
+mod tls;
 
 use mancala::store::Store;
 use mancala::store::postgres::{Options, PostgresStore};

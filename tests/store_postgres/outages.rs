@@ -9,13 +9,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use tokio::task::JoinSet;
 
-async fn becomes(store: &PostgresStore, health: Health, within: Duration) {
+pub async fn becomes(store: &PostgresStore, health: Health, within: Duration) {
     let mut changes = store.health();
     let waited = tokio::time::timeout(within, changes.wait_for(|now| *now == health)).await;
     waited.unwrap_or_else(|_| panic!("not {health:?} within {within:?}")).expect("the store is there");
 }
 
-async fn refused(options: Options) -> OpenError {
+pub async fn refused(options: Options) -> OpenError {
     PostgresStore::connect(options).await.err().expect("it is refused")
 }
 

@@ -183,6 +183,25 @@ impl Cluster {
         file.write_all(lines.as_bytes()).expect("it is written");
     }
 
+    /// Replaces a file in the data folder, or makes it, so that the server alone can read it.
+    pub fn replace(&self, file: &str, text: &str) {
+        let path = self.folder.join("data").join(file);
+        fs::write(&path, text).expect("a file of the cluster");
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).expect("permissions");
+        if let Some((user, group)) = other_user() {
+            chown(&path, Some(user), Some(group)).expect("the file is the server's");
+        }
+    }
+
+    /// From now on lets nobody in over TCP but encrypted, under this certificate (PEM, as its key is), and with a password.
+    pub fn demand_tls_and_passwords(&self, certificate: &str, key: &str) {
+        self.replace("server.crt", certificate);
+        self.replace("server.key", key);
+        self.replace("pg_hba.conf", "local all all trust\nhostssl all all 127.0.0.1/32 scram-sha-256\n");
+        self.append("postgresql.conf", "ssl = on\npassword_encryption = scram-sha-256\n");
+        self.restart();
+    }
+
     /// Has the server read its settings again.
     pub fn reload(&self) {
         self.sql("postgres", "SELECT pg_reload_conf()");

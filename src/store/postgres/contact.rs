@@ -18,6 +18,7 @@ impl From<tokio_postgres::Error> for NoContact {
     fn from(error: tokio_postgres::Error) -> NoContact {
         match trouble(&error) {
             Trouble::Refused => NoContact::Lasting(OpenError::Refused(text(&error))),
+            Trouble::Untrusted => NoContact::Lasting(OpenError::Untrusted(text(&error))),
             Trouble::Fault => NoContact::Lasting(OpenError::Foreign(text(&error))),
             passing => NoContact::Passing(passing, text(&error)),
         }
@@ -109,6 +110,7 @@ fn repeatable(error: &tokio_postgres::Error) -> NoContact {
 fn passing_or_lasting(error: &tokio_postgres::Error) -> NoContact {
     match trouble(error) {
         Trouble::Refused => NoContact::Lasting(OpenError::Refused(text(error))),
+        Trouble::Untrusted => NoContact::Lasting(OpenError::Untrusted(text(error))),
         Trouble::Fault | Trouble::Taken => NoContact::Lasting(OpenError::Foreign(text(error))),
         passing => NoContact::Passing(passing, text(error)),
     }

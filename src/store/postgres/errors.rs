@@ -5,6 +5,7 @@ use deadpool_postgres::{PoolError, TimeoutType};
 use std::error::Error as _;
 use tokio_postgres::Error;
 use tokio_postgres::error::SqlState;
+use tokio_rustls::rustls;
 
 /// What an error says about the statement that met it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,6 +22,8 @@ pub(super) enum Trouble {
     ReadOnly,
     /// The server does not let us in: a wrong password, a database that is not there. It takes someone to mend that.
     Refused,
+    /// The server does not encrypt, or is not known to be the one that is meant. That, too, takes someone to mend it.
+    Untrusted,
     /// Files of the server are damaged.
     Damaged,
     /// The statement does not fit the tables: they are not those of this program.
@@ -29,8 +32,25 @@ pub(super) enum Trouble {
 
 /// Reads an error of a statement or of the making of a connection.
 pub(super) fn trouble(error: &Error) -> Trouble {
-    // What does not come from the server is the connection's.
-    error.code().map_or(Trouble::Lost, trouble_by_state)
+    match error.code() {
+        Some(state) => trouble_by_state(state),
+        None => trouble_of_connection(error),
+    }
+}
+
+/// What does not come from the server is the connection's. The client tells its kinds of errors apart by their texts alone.
+fn trouble_of_connection(error: &Error) -> Trouble {
+    let cause = error.source();
+    match error.to_string().as_str() {
+        // A handshake may be cut off like anything else, which is an error of input and output that says nothing of certificates.
+        "error performing TLS handshake" => match cause.and_then(|cause| cause.downcast_ref::<std::io::Error>()) {
+            Some(broken) if !broken.get_ref().is_some_and(|inner| inner.is::<rustls::Error>()) => Trouble::Lost,
+            _ => Trouble::Untrusted,
+        },
+        // It asks for a password and there is none, or the two know no way in common.
+        "invalid configuration" | "authentication error" => Trouble::Refused,
+        _ => Trouble::Lost,
+    }
 }
 
 /// The one table: by the whole code where it matters, or else by its class.
@@ -74,7 +94,7 @@ impl Trouble {
     /// What the caller is told of a statement that certainly was not carried out.
     pub fn answer(self, why: String) -> StoreError {
         match self {
-            Trouble::Lost | Trouble::Again | Trouble::Refused => StoreError::Unavailable(why),
+            Trouble::Lost | Trouble::Again | Trouble::Refused | Trouble::Untrusted => StoreError::Unavailable(why),
             Trouble::Full => StoreError::Full(why),
             Trouble::ReadOnly => StoreError::Unwritable(why),
             Trouble::Taken | Trouble::Damaged | Trouble::Fault => StoreError::Damaged(why),
@@ -142,6 +162,7 @@ mod tests {
             (Trouble::Lost, true, StoreError::Unavailable("why".into())),
             (Trouble::Again, true, StoreError::Unavailable("why".into())),
             (Trouble::Refused, false, StoreError::Unavailable("why".into())),
+            (Trouble::Untrusted, false, StoreError::Unavailable("why".into())),
             (Trouble::Full, false, StoreError::Full("why".into())),
             (Trouble::ReadOnly, false, StoreError::Unwritable("why".into())),
             (Trouble::Taken, false, StoreError::Damaged("why".into())),

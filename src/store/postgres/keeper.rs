@@ -65,6 +65,7 @@ impl Keeper {
                     }
                     OpenError::Standby => self.condition.worsen(StoreError::Unwritable(error.to_string()), self.migrated),
                     OpenError::Refused(_)
+                    | OpenError::Untrusted(_)
                     | OpenError::Url(_)
                     | OpenError::Authorities { .. }
                     | OpenError::Unreachable(_)

@@ -17,8 +17,17 @@ pub enum OpenError {
         why: String,
     },
     /// The server does not let us in.
-    #[error("the database server refuses: {0}; check user, password and the database's name")]
+    #[error(
+        "the database server refuses: {0}; check user, password, the database's name and what the user may do there, and whether the \
+         server demands store.tls = \"on\""
+    )]
     Refused(String),
+    /// The server does not encrypt, or shows a certificate that is not trusted.
+    #[error(
+        "there is no encrypted connection to the database server that can be trusted: {0}; see that the server has ssl on, and a \
+         certificate for the host in the URL that an authority in store.tls_ca has issued"
+    )]
+    Untrusted(String),
     /// The server would lose what it has acknowledged.
     #[error(
         "the database server has {setting} off, so that it loses acknowledged moves when it crashes or the power goes; set it on, or \
