@@ -17,6 +17,8 @@ mod hints;
 mod outages;
 #[path = "store_postgres/plans.rs"]
 mod plans;
+#[path = "store_postgres/rights.rs"]
+mod rights;
 #[path = "store_postgres/statements.rs"]
 mod statements;
 #[path = "store_postgres/tls.rs"]

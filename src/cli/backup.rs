@@ -24,7 +24,10 @@ pub fn run(args: Args) -> Result<(), Failure> {
     let path = match args.store.load()?.0 {
         Location::Sqlite(path) => path,
         Location::Postgres(_) => {
-            return Err(Failure::usage("a database on Postgres is backed up by Postgres: use pg_dump or pg_basebackup"));
+            return Err(Failure::usage(
+                "a database on Postgres is backed up by Postgres: use pg_basebackup; what pg_dump writes fits the same server only, and \
+                 restored on another one it must be moved on by `mancala copy` into a new database",
+            ));
         }
     };
     let from = Instant::now();

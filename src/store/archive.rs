@@ -197,7 +197,7 @@ pub trait Archive: Send + Sync {
     /// How much there is. It reads an entry of each session.
     async fn totals(&self) -> Result<Totals, StoreError>;
 
-    /// Where the order of all changes ends at present. The same as before: nothing has changed.
+    /// The last of all changes at present. The same as before, and the same totals: nothing has changed.
     async fn latest(&self) -> Result<Cursor, StoreError>;
 }
 

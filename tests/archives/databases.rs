@@ -3,8 +3,8 @@
 use super::filled::{ask_everything, fails, folder_with_store, mancala, opened, succeeds};
 use super::postgres::Cluster;
 use super::support::sandbox::text;
-use mancala::store::Store;
 use mancala::store::postgres::{Options, PostgresStore};
+use mancala::store::{Cursor, Store};
 use std::sync::Arc;
 
 /// Waits until nobody is connected to a database any more who would count as a server or a copy.
@@ -57,6 +57,29 @@ async fn a_store_goes_to_a_database_on_to_another_and_back() {
     assert!(said.contains("was copied before: comparing") && said.contains("session made: event 2 is another"), "{said}");
 }
 
+/// As `pg_dump` brings it: with the transactions of a server that has carried out more of them.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_came_from_another_server_is_moved_on_by_a_copy() {
+    let (_folder, path) = folder_with_store(5).await;
+    let cluster = Cluster::shared();
+    let (brought, new) = (cluster.database(), cluster.database());
+    let (from, to) = (cluster.url(&brought), cluster.url(&new));
+    let copied = succeeds(&["copy", "--from", text(&path), "--to", &from]);
+    cluster.sql(&brought, "UPDATE events SET tx = tx + 5000000000");
+    let refused = PostgresStore::connect(Options::new(&from)).await.err().expect("it is refused").to_string();
+    assert!(refused.contains("move it by `mancala copy` into a new database"), "{refused}");
+
+    until_free(&brought);
+    let totals = |said: &str| said.rsplit_once(": ").expect("totals").1.to_owned();
+    let begun = std::time::Instant::now();
+    assert_eq!(totals(&succeeds(&["copy", "--from", &from, "--to", &to])), totals(&copied));
+    assert!(begun.elapsed().as_secs() < 60, "it waits for transactions that will not come");
+    let store = PostgresStore::connect(Options::new(&to)).await.expect("the store opens");
+    let page = store.changes(Cursor::start(), 1_000).await.expect("changes").expect("a known place");
+    assert!(!page.changes.is_empty() && page.caught_up, "followers see everything");
+    store.close().await;
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn databases_are_refused_by_their_reasons() {
     let (folder, path) = folder_with_store(0).await;
@@ -105,5 +128,5 @@ async fn databases_are_refused_by_their_reasons() {
     let nowhere = fails(&["verify", "--store", "postgres://mancala@127.0.0.1:1/games"], 1);
     assert!(nowhere.contains("postgres://mancala@127.0.0.1:1/games: the database can't be reached"), "{nowhere}");
     let said = fails(&["verify", "--store", &cluster.url("none")], 1);
-    assert!(said.contains("check user, password and the database's name"), "{said}");
+    assert!(said.contains("check user, password, the database's name"), "{said}");
 }

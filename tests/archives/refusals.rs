@@ -41,7 +41,7 @@ async fn a_backup_is_put_over_nothing_unless_that_is_said() {
     let said = backup(&path, &folder.path().join("no folder/new.db"));
     assert!(said.contains("can't be written: No such file or directory"), "{said}");
     let said = fails(&["backup", "--store", "postgres://host/games", "--to", text(&to)], 2);
-    assert!(said.contains("pg_dump"), "{said}");
+    assert!(said.contains("use pg_basebackup") && said.contains("`mancala copy`"), "{said}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

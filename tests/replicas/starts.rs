@@ -98,7 +98,7 @@ async fn what_someone_must_mend_ends_the_start_and_is_said() {
     };
     let wrong_password = refusal(format!("postgres://player:wrong@127.0.0.1:{port}/postgres"));
     assert!(wrong_password.contains("the database server refuses: 28P01"), "{wrong_password}");
-    assert!(wrong_password.contains("check user, password and the database's name"), "{wrong_password}");
+    assert!(wrong_password.contains("check user, password, the database's name"), "{wrong_password}");
     let no_database = refusal(format!("postgres://player:right@127.0.0.1:{port}/nowhere"));
     assert!(no_database.contains("the database server refuses: 3D000: database \"nowhere\" does not exist"), "{no_database}");
     let unsafe_server = refusal(format!("postgres://player:right@127.0.0.1:{port}/postgres"));

@@ -2,7 +2,8 @@
 
 use crate::postgres::{Cluster, Stop, USER};
 use crate::support::store_conformance as suite;
-use mancala::store::postgres::{OpenError, Options, PostgresStore};
+use mancala::store::archive::Hold;
+use mancala::store::postgres::{OpenError, Options, PostgresArchive, PostgresStore};
 use mancala::store::{Append, Appended, Created, Deleted, Health, Store, StoreError};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -131,6 +132,29 @@ async fn what_someone_must_mend_is_an_error() {
     let other = cluster.database();
     cluster.sql(&other, "CREATE TABLE sessions (n int)");
     assert!(matches!(refused(Options::new(cluster.url(&other))).await, OpenError::Foreign(_)));
+
+    // As if they had been filled by a server that has carried out far more.
+    for (table, columns, column) in [
+        ("events", "session_id, seq, time, first, body, hash, tx) VALUES ('s', 1, 1, true, '', '', ", "tx"),
+        (
+            "sessions",
+            "session_id, game, state, created, updated, minute, version, labels, summary, announced, deleted, deleted_tx)
+             VALUES ('s', 'g', 0, 1, 1, 1, 1, '', '', false, 1, ",
+            "deleted_tx",
+        ),
+    ] {
+        let moved = cluster.database();
+        let options = Options::new(cluster.url(&moved));
+        PostgresStore::connect(options.clone()).await.expect("the store opens").close().await;
+        cluster.sql(&moved, &format!("INSERT INTO {table} ({columns} 5000000000)"));
+        let refusal = refused(options.clone()).await;
+        let OpenError::OtherServer { last: 5_000_000_000, next } = refusal else { panic!("{refusal}") };
+        assert!(next < 1_000_000 && refusal.to_string().contains("`mancala copy` into a new database"), "{refusal}");
+        drop(PostgresArchive::connect(options.clone(), Hold::Shared).await.expect("it can be read, so as to be copied"));
+        // What is no longer ahead of the server is no harm.
+        cluster.sql(&moved, &format!("UPDATE {table} SET {column} = pg_current_xact_id()::text::bigint"));
+        PostgresStore::connect(options).await.expect("the store opens").close().await;
+    }
 
     for setting in ["fsync", "full_page_writes", "synchronous_commit"] {
         cluster.append("postgresql.conf", &format!("{setting} = off\n"));

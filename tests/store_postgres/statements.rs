@@ -18,11 +18,13 @@ const PORTABLE: &[&str] = &["coalesce", "count", "gen_random_uuid", "max", "unne
 /// Functions of Postgres alone, and the statements in which they may stand, by what those begin with.
 const EXCEPTIONS: &[(&str, &[&str])] = &[
     ("pg_current_xact_id", &["WITH gone AS", "CREATE TABLE events"]),
-    ("pg_current_snapshot", &["SELECT m.store_id,"]),
+    ("pg_current_snapshot", &["SELECT m.store_id,", "SELECT (SELECT max(tx) FROM events),"]),
     ("pg_snapshot_xmin", &["SELECT m.store_id,"]),
+    ("pg_snapshot_xmax", &["SELECT (SELECT max(tx) FROM events),"]),
     ("pg_notify", &["SELECT pg_notify('mancala', $1)"]),
     ("pg_is_in_recovery", &["SELECT pg_is_in_recovery()"]),
     ("current_setting", &["SELECT pg_is_in_recovery()"]),
+    ("to_regclass", &["SELECT to_regclass("]),
 ];
 
 /// The functions that a statement calls.

@@ -156,7 +156,7 @@ impl Archive for PostgresArchive {
     }
 
     async fn latest(&self) -> Result<Cursor, StoreError> {
-        changes::end(&self.link).await
+        changes::newest(&self.link).await
     }
 }
 

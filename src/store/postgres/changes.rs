@@ -69,6 +69,14 @@ pub(super) async fn end(link: &Link) -> Result<Cursor, StoreError> {
     }
 }
 
+/// The last transaction of all that have changed anything, as a cursor before its changes: what is compared, not followed. So it waits
+/// for no transaction that is under way, which may be a stranger's.
+pub(super) async fn newest(link: &Link) -> Result<Cursor, StoreError> {
+    let rows = link.query(&sql::end_of_changes(), &[]).await?;
+    let row = rows.first().ok_or_else(|| damaged("the database has lost its id"))?;
+    Ok(At { tx: newest_of(row, 5)?, ..At::default() }.cursor(get(row, 0)?))
+}
+
 pub(super) async fn changes(link: &Link, after: &Cursor, limit: usize) -> Result<Option<Changes>, StoreError> {
     let Some((store_id, after)) = At::parse(after) else { return Ok(None) };
     let patience = Instant::now() + patience(link);

@@ -2,7 +2,7 @@
 
 use super::errors::{Trouble, text, trouble};
 use super::{OpenError, sql};
-use refinery::{Migration, Runner, error::Kind};
+use refinery::{Error, Migration, Runner, error::Kind};
 use tokio_postgres::Client;
 
 /// Why a server is not used.
@@ -47,9 +47,11 @@ const TRIES: u32 = 50;
 /// Makes the tables, or what is missing of them. Others may do the same: whoever comes second fails on what is there already, and
 /// finds, looking again, that nothing is left to do.
 pub(super) async fn migrate(client: &mut Client) -> Result<(), NoContact> {
+    let row = client.query_one("SELECT to_regclass('mancala_migrations') IS NOT NULL", &[]).await?;
+    let has_record = row.try_get(0)?;
     let mut tries = 1;
     loop {
-        let Err(error) = runner().run_async(client).await else { return Ok(()) };
+        let Err(error) = make_missing(client, has_record).await else { return Ok(()) };
         let why = match error.kind() {
             Kind::MissingVersion(migration) => return Err(NoContact::Lasting(OpenError::Newer(migration.to_string()))),
             Kind::DivergentVersion(found, _) => {
@@ -67,6 +69,15 @@ pub(super) async fn migrate(client: &mut Client) -> Result<(), NoContact> {
         tries += 1;
         tokio::time::sleep(std::time::Duration::from_millis(20)).await;
     }
+}
+
+/// Makes what is missing. Where nothing is, as the record of what was made may tell, the user need not be one that may make tables.
+async fn make_missing(client: &mut Client, has_record: bool) -> Result<(), Error> {
+    let runner = runner();
+    if has_record && runner.get_applied_migrations_async(client).await? == *runner.get_migrations() {
+        return Ok(());
+    }
+    runner.run_async(client).await.map(drop)
 }
 
 fn runner() -> Runner {
@@ -93,6 +104,17 @@ pub(super) async fn refuse_half_copied(client: &Client) -> Result<(), NoContact>
     match client.query_opt("SELECT source FROM copied WHERE NOT whole", &[]).await? {
         None => Ok(()),
         Some(row) => Err(NoContact::Lasting(OpenError::HalfCopied { from: row.try_get(0)? })),
+    }
+}
+
+/// Refuses what was filled by another server, whose transactions have other numbers: those to come here are not behind them.
+pub(super) async fn refuse_other_server(client: &Client) -> Result<(), NoContact> {
+    let row = client.query_one(sql::NUMBERS, &[]).await?;
+    let (appended, deleted): (Option<i64>, Option<i64>) = (row.try_get(0)?, row.try_get(1)?);
+    let next = row.try_get(2)?;
+    match appended.max(deleted) {
+        Some(last) if last >= next => Err(NoContact::Lasting(OpenError::OtherServer { last, next })),
+        _ => Ok(()),
     }
 }
 

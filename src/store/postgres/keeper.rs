@@ -2,7 +2,7 @@
 //! its own, so that it is not held up where calls are.
 
 use super::condition::Condition;
-use super::contact::{NoContact, check_server, migrate, refuse_half_copied};
+use super::contact::{NoContact, check_server, migrate, refuse_half_copied, refuse_other_server};
 use super::errors::{Trouble, text, trouble};
 use super::tls::Connector;
 use super::{OpenError, Options, sql};
@@ -58,6 +58,7 @@ impl Keeper {
                 Err(NoContact::Lasting(error)) => match error {
                     OpenError::Newer(_)
                     | OpenError::Foreign(_)
+                    | OpenError::OtherServer { .. }
                     | OpenError::Unsafe { .. }
                     | OpenError::NoTables
                     | OpenError::HalfCopied { .. } => {
@@ -102,6 +103,7 @@ impl Keeper {
                 if !self.migrated {
                     migrate(&mut client).await?;
                     refuse_half_copied(&client).await?;
+                    refuse_other_server(&client).await?;
                     self.migrated = true;
                 }
                 self.client.insert(client)

@@ -49,6 +49,17 @@ pub enum OpenError {
     /// The tables are not what they should be.
     #[error("the database's tables are not this program's: {0}; give it a database of its own")]
     Foreign(String),
+    /// The tables were filled by another server, and restored here by other means than a copy of its files.
+    #[error(
+        "the database was filled on another server: its last change is of transaction {last}, and this server is at {next}, so that \
+         followers of all changes would miss what is stored; move it by `mancala copy` into a new database, and use that"
+    )]
+    OtherServer {
+        /// The last transaction that changed anything.
+        last: i64,
+        /// The next transaction of this server.
+        next: i64,
+    },
     /// A command can't reach the server. A server of ours tries on instead.
     #[error("the database can't be reached: {0}; see that its server runs and is found under the URL")]
     Unreachable(String),

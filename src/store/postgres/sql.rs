@@ -196,6 +196,11 @@ ORDER BY c.tx, c.session_id, c.seq"
     )
 }
 
+/// The last transaction that has added an event, the last that has deleted a session, and the next one of the server.
+pub(super) const NUMBERS: &str = "
+SELECT (SELECT max(tx) FROM events), (SELECT max(deleted_tx) FROM sessions WHERE deleted IS NOT NULL),
+       pg_snapshot_xmax(pg_current_snapshot())::text::bigint";
+
 /// Tells the other servers.
 pub(super) const TELL: &str = "SELECT pg_notify('mancala', $1)";
 
