@@ -92,7 +92,7 @@ fn cut(steps: &[Step], syncs: Syncs, cuts: usize, most_wrong: usize, seed: u64) 
     tally
 }
 
-async fn judge(path: &PathBuf, ledger: &Ledger, dice: &mut SeededDice) -> Result<(), String> {
+async fn judge(path: &Path, ledger: &Ledger, dice: &mut SeededDice) -> Result<(), String> {
     let store = SqliteStore::open(path, Options { readers: 1, ..Options::default() })
         .map_err(|error| format!("it does not open: {error}"))?;
     let end = ledger.judge(&store, dice).await;
