@@ -10,7 +10,7 @@ use mancala::random::SeededDice;
 use mancala::store::Store;
 use mancala::store::sqlite::{Options, SqliteStore};
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use tempfile::TempDir;
 
 /// How the runs of the writer end.
