@@ -122,6 +122,7 @@ fn every_setting_is_read_from_the_environment_as_from_a_file() {
         path: PathBuf::from("/a \"b\"\\c\n\u{7f}é.db"),
         url: "postgres://me@host:1,other:2/games?target_session_attrs=read-write".to_owned(),
         password_file: "/password".into(),
+        cached_sessions: 9,
         connections: 3,
         read_timeout: Duration::from_millis(100),
         write_timeout: Duration::from_secs(7),
@@ -176,7 +177,7 @@ fn every_setting_is_read_from_the_environment_as_from_a_file() {
         }
     }
     environment.push(("MANCALA_STORE__PATH".into(), other.store.path.clone().into()));
-    assert_eq!(environment.len(), 62);
+    assert_eq!(environment.len(), 63);
     assert_eq!(Config::load(&Sources { environment, ..nothing() }), Ok(other));
 }
 
@@ -449,6 +450,7 @@ fn a_database_needs_no_data_file_and_its_password_is_never_shown() {
         ("tls = 'on'", "store.tls_ca", "it must name a file"),
         ("tls = 'perhaps'", "store.tls", "expected \"on\" or \"off\""),
         ("connections = 0", "store.connections", "from 1 to 1000"),
+        ("cached_sessions = 0", "store.cached_sessions", "from 1 to 10000000"),
         ("read_timeout = '99ms'", "store.read_timeout", "from 100ms to 1h"),
         ("write_timeout = '61m'", "store.write_timeout", "from 100ms to 1h"),
         ("allow_unsafe_database = 'perhaps'", "store.allow_unsafe_database", "true or false"),

@@ -22,9 +22,6 @@ use tokio::net::TcpListener;
 use tokio::sync::{oneshot, watch};
 use tokio::task::JoinSet;
 
-/// Sessions that are kept in memory between calls, the last used ones. Most take a few kilobytes, one of 2,000 plies up to half a
-/// megabyte.
-const CACHED_SESSIONS: usize = 4_096;
 /// How often rounds that are lost by time are looked for. Whoever looks at such a session ends its round at once.
 const TIME_KEPT_EVERY: Duration = Duration::from_secs(1);
 /// Time that the last traces have to be sent once the server has stopped.
@@ -67,7 +64,7 @@ async fn serve(config: &Config) -> Result<(), Failure> {
         TcpListener::bind(config.server.listen).await.map_err(|error| cannot_listen("--listen", config.server.listen, &error))?;
     let address = listener.local_addr().map_err(Failure::run)?;
 
-    let sessions = Sessions::new(store.clone(), Arc::new(SystemClock::default()), CACHED_SESSIONS)
+    let sessions = Sessions::new(store.clone(), Arc::new(SystemClock::default()), config.store.cached_sessions)
         .limited(config.limits.calls_in_flight, config.limits.open_sessions as usize);
     let sweep = config.retention.retention().map(|retention| {
         let every = config.retention.sweep_every;

@@ -34,7 +34,11 @@ pub fn run(args: Args) -> Result<(), Failure> {
         let totals = archive.totals().await.map_err(Failure::run)?;
         let progress = Progress::new("verifying", totals.events, "events");
         verify_sessions(&*archive, &mut found, &progress).await.map_err(Failure::run)?;
-        verify_makings(&*archive, &mut found).await.map_err(Failure::run)
+        verify_makings(&*archive, &mut found).await.map_err(Failure::run)?;
+        if let Some(what) = archive.damage().await.map_err(Failure::run)? {
+            found.add(Fault { session_id: String::new(), what });
+        }
+        Ok::<_, Failure>(())
     })?;
     found.shown.sort();
     let seconds = from.elapsed().as_secs_f64();
@@ -53,6 +57,7 @@ pub fn run(args: Args) -> Result<(), Failure> {
 /// What is wrong, and with what.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Fault {
+    /// Empty: it is with no session alone.
     session_id: String,
     what: String,
 }
@@ -83,7 +88,11 @@ impl Found {
     }
 
     fn text(&self) -> String {
-        let mut lines: Vec<_> = self.shown.iter().map(|Fault { session_id, what }| format!("{session_id}: {what}")).collect();
+        let line = |Fault { session_id, what }: &Fault| match session_id.as_str() {
+            "" => format!("the store: {what}"),
+            session_id => format!("{session_id}: {what}"),
+        };
+        let mut lines: Vec<_> = self.shown.iter().map(line).collect();
         let more = self.faults - self.shown.len() as u64;
         lines.extend((more > 0).then(|| format!("and {more} more")));
         let verdict = if self.faults == 0 { "ok".to_owned() } else { format!("{} faults", self.faults) };

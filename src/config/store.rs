@@ -18,6 +18,9 @@ pub struct StoreConfig {
     pub url: String,
     /// A file with the password for the database; empty: there is none.
     pub password_file: PathBuf,
+    /// Sessions that are kept in memory between calls, the last used ones. Most take a few kilobytes, one of 2,000 plies up to half a
+    /// megabyte.
+    pub cached_sessions: usize,
     /// Most connections to the database for reads and writes.
     pub connections: usize,
     /// How long a read of the database may take.
@@ -36,7 +39,18 @@ impl StoreConfig {
     pub(super) fn defaults(path: PathBuf) -> Self {
         let Options { connections, read_timeout, write_timeout, allow_unsafe_database, .. } = Options::new("");
         let (url, password_file, tls_ca) = (String::new(), PathBuf::new(), PathBuf::new());
-        Self { path, url, password_file, connections, read_timeout, write_timeout, tls: false, tls_ca, allow_unsafe_database }
+        Self {
+            path,
+            url,
+            password_file,
+            cached_sessions: 4_096,
+            connections,
+            read_timeout,
+            write_timeout,
+            tls: false,
+            tls_ca,
+            allow_unsafe_database,
+        }
     }
 
     pub(super) fn take(given: &mut Given, defaults: Self) -> Self {
@@ -46,6 +60,12 @@ impl StoreConfig {
             path: given.take("store.path", defaults.path, "the path of a file", data_file),
             url: take_url(given, defaults.url),
             password_file: given.take("store.password_file", defaults.password_file, "the path of a file", path),
+            cached_sessions: given.take(
+                "store.cached_sessions",
+                defaults.cached_sessions,
+                "a number from 1 to 10000000",
+                |text| text.parse().ok().filter(|sessions| (1..=10_000_000).contains(sessions)),
+            ),
             connections: given.take("store.connections", defaults.connections, "a number from 1 to 1000", |text| {
                 text.parse().ok().filter(|connections| (1..=1000).contains(connections))
             }),
@@ -124,8 +144,18 @@ pub struct UnreadablePassword {
 /// As a section of a file. It has no password: what is written out may be shown to others.
 impl fmt::Display for StoreConfig {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { path, url, password_file, connections, read_timeout, write_timeout, tls, tls_ca, allow_unsafe_database } =
-            self;
+        let Self {
+            path,
+            url,
+            password_file,
+            cached_sessions,
+            connections,
+            read_timeout,
+            write_timeout,
+            tls,
+            tls_ca,
+            allow_unsafe_database,
+        } = self;
         let text = |path: &Path| quoted(&path.to_string_lossy());
         let shown = if url.is_empty() { String::new() } else { self.location().to_string() };
         writeln!(f, "path = {}", text(path))?;
@@ -134,6 +164,7 @@ impl fmt::Display for StoreConfig {
         }
         writeln!(f, "url = {}", quoted(&shown))?;
         writeln!(f, "password_file = {}", text(password_file))?;
+        writeln!(f, "cached_sessions = {cached_sessions}")?;
         writeln!(f, "connections = {connections}")?;
         writeln!(f, "read_timeout = \"{}\"", duration::format(*read_timeout))?;
         writeln!(f, "write_timeout = \"{}\"", duration::format(*write_timeout))?;

@@ -128,8 +128,7 @@ impl Sessions {
 
     /// Whether a session in memory is what the store has.
     async fn is_current(&self, session: &Session) -> Result<bool, ServiceError> {
-        let versions = self.store.versions(vec![session.id().to_owned()]).await?;
-        Ok(versions.first().copied().flatten() == Some(session.version()))
+        Ok(self.stored_version(session.id()).await? == Some(session.version()))
     }
 
     /// The time of what happens to a session now. A clock that is set back must not turn the order of events round.

@@ -175,8 +175,7 @@ impl Sessions {
     /// A session in memory with what has been stored since.
     async fn catch_up(&self, live: Live) -> Result<Live, ServiceError> {
         let session_id = live.session.id().to_owned();
-        let versions = self.store.versions(vec![session_id.clone()]).await?;
-        match versions.first().copied().flatten() {
+        match self.stored_version(&session_id).await? {
             None => Err(ServiceError::not_found(&session_id)),
             Some(version) if version == live.session.version() => Ok(live),
             Some(_) => self.load_on(&session_id, Some(live), u32::MAX).await,

@@ -106,7 +106,7 @@ impl Sessions {
         want_steps: bool,
     ) -> Result<Events, ServiceError> {
         let (stored, hashes) = self.chained(session_id, after, limit).await?;
-        let version = self.head(session_id).await?.version;
+        let version = self.version(session_id).await?;
         if after > version {
             return Err(ServiceError::VersionAhead { asked: after, current: version });
         }
@@ -156,7 +156,13 @@ impl Sessions {
     /// # Errors
     /// [`ServiceError::NotFound`], or the store's.
     pub async fn version(&self, session_id: &str) -> Result<u32, ServiceError> {
-        Ok(self.head(session_id).await?.version)
+        self.stored_version(session_id).await?.ok_or_else(|| ServiceError::not_found(session_id))
+    }
+
+    /// The same; none if it is not there.
+    pub(super) async fn stored_version(&self, session_id: &str) -> Result<Option<u32>, ServiceError> {
+        let versions = self.store.versions(vec![session_id.to_owned()]).await?;
+        Ok(versions.into_iter().next().flatten())
     }
 
     async fn head(&self, session_id: &str) -> Result<Head, ServiceError> {

@@ -199,6 +199,11 @@ pub trait Archive: Send + Sync {
 
     /// The last of all changes at present. The same as before, and the same totals: nothing has changed.
     async fn latest(&self) -> Result<Cursor, StoreError>;
+
+    /// What is wrong with the store beside what it holds of each session, if the store itself can tell.
+    async fn damage(&self) -> Result<Option<String>, StoreError> {
+        Ok(None)
+    }
 }
 
 /// What a store says that is to take in another one.

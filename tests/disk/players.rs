@@ -79,7 +79,7 @@ pub async fn make_tables(program: &Program, tables: usize, clock: Option<proto::
             game: "gore".to_owned(),
             position: POSITION.to_owned(),
             guards: Some(guards),
-            clock: clock.clone(),
+            clock,
             ..Default::default()
         };
         let session = sessions.create_session(request).await.expect("a session").into_inner().session.expect("a session");

@@ -10,7 +10,7 @@ use mancala::random::SeededDice;
 use mancala::store::Store;
 use mancala::store::sqlite::{Options, SqliteStore};
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use tempfile::TempDir;
 
 /// How the runs of the writer end.
@@ -92,7 +92,7 @@ fn cut(steps: &[Step], syncs: Syncs, cuts: usize, most_wrong: usize, seed: u64) 
     tally
 }
 
-async fn judge(path: &PathBuf, ledger: &Ledger, dice: &mut SeededDice) -> Result<(), String> {
+async fn judge(path: &Path, ledger: &Ledger, dice: &mut SeededDice) -> Result<(), String> {
     let store = SqliteStore::open(path, Options { readers: 1, ..Options::default() })
         .map_err(|error| format!("it does not open: {error}"))?;
     let end = ledger.judge(&store, dice).await;

@@ -6,7 +6,7 @@ use super::lock::Lock;
 use super::open;
 use super::pool::Pool;
 use super::reads::{self, head_of, request, select_heads};
-use super::{OpenError, Options, changes};
+use super::{OpenError, Options, changes, schema, whole};
 use crate::store::archive::{Archive, Hold, Limit, MadeSession, Making, Mark, Part, Piece, Portion, Tombstone, Totals};
 use crate::store::{Cursor, EventHash, Head, Request, StoreError, StoredEvent};
 use async_trait::async_trait;
@@ -66,6 +66,11 @@ impl Archive for SqliteArchive {
 
     async fn latest(&self) -> Result<Cursor, StoreError> {
         self.readers.read(changes::end).await
+    }
+
+    /// Goes through the whole file.
+    async fn damage(&self) -> Result<Option<String>, StoreError> {
+        self.readers.read(|connection| Ok(whole::damage(connection, schema::VERSION)?)).await
     }
 }
 

@@ -63,7 +63,8 @@ impl Default for Options {
             readers: 3,
             retry_every: Duration::from_millis(500),
             busy_timeout: Duration::from_secs(5),
-            check_up_to: 64 << 20,
+            // A fraction of a second.
+            check_up_to: 16 << 20,
         }
     }
 }
