@@ -6,10 +6,12 @@ use crate::postgres::{Cluster, wait_for};
 use crate::support::store_conformance as suite;
 use mancala::config::{Config, StoreConfig};
 use mancala::store::postgres::{OpenError, Options, PostgresStore};
-use mancala::store::{Created, Health, Heard, Store};
+use mancala::store::{Created, Health, Heard, Store, StoreError};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use tempfile::TempDir;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpListener;
 
 /// Whom the server's certificate is for, and who plays there with what password.
 const HOST: &str = "db.example";
@@ -170,4 +172,30 @@ async fn a_server_lets_in_who_is_encrypted_and_has_the_password() {
 
     let unreadable = scene.store(scene.url(USER, HOST), &scene.path("missing")).options().expect_err("there is none");
     assert!(unreadable.to_string().contains("store.password_file") && unreadable.path == scene.path("missing"), "{unreadable}");
+}
+
+/// A server that goes in the middle of a handshake says nothing of whether it can be trusted: it is tried again.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_handshake_that_is_cut_off_is_no_refusal() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let authorities = folder.path().join("right.pem");
+    std::fs::write(&authorities, Authority::new().pem).expect("a file");
+    let listener = TcpListener::bind(("127.0.0.1", 0)).await.expect("a port");
+    let port = listener.local_addr().expect("an address").port();
+    let server = tokio::spawn(async move {
+        loop {
+            let (mut stream, _) = listener.accept().await.expect("a connection");
+            let mut request = [0; 8];
+            stream.read_exact(&mut request).await.expect("it asks for encryption");
+            stream.write_all(b"S").await.expect("it is promised");
+            // What the client says is read, so that the end is an end and no reset.
+            let _ = stream.read(&mut [0; 4_096]).await;
+        }
+    });
+    let options = Options { tls_ca: Some(authorities), ..Options::new(format!("postgres://{USER}@127.0.0.1:{port}/games")) };
+    let store = PostgresStore::connect(options).await.expect("it may come back");
+    assert_eq!(*store.health().borrow(), Health::Unwritable);
+    assert!(matches!(store.head("s").await, Err(StoreError::Unavailable(why)) if why.contains("TLS handshake")));
+    store.close().await;
+    server.abort();
 }
