@@ -11,6 +11,8 @@ mod postgres;
 #[allow(dead_code)]
 #[path = "tls/authority.rs"]
 mod authority;
+#[path = "store_postgres/groups.rs"]
+mod groups;
 #[path = "store_postgres/hints.rs"]
 mod hints;
 #[path = "store_postgres/outages.rs"]

@@ -114,6 +114,7 @@ async fn all_that_is_sent_is_portable_but_for_what_is_named() {
     suite::idle_sessions_come_longest_first(open().await).await;
     suite::due_sessions_come_first_due_first(open().await).await;
     suite::overdue_sessions_come_longest_overdue_first(open().await).await;
+    suite::many_sessions_are_written_at_once(open().await).await;
     let store = open().await;
     store.census().await.expect("a census");
     store.tell("s", 1);
@@ -137,8 +138,15 @@ async fn all_that_is_sent_is_portable_but_for_what_is_named() {
     crate::postgres::wait_for("the hint is told", || said().iter().any(|sql| sql.contains("pg_notify")));
     let said = said();
     assert!(said.len() > 30, "{said:#?}");
-    for start in ["WITH made AS", "WITH changed AS", "WITH gone AS", "CREATE TABLE meta", "LISTEN mancala", "SELECT m.store_id,"]
-    {
+    for start in [
+        "WITH made AS",
+        "WITH changed AS",
+        "WITH wanted AS",
+        "WITH gone AS",
+        "CREATE TABLE meta",
+        "LISTEN mancala",
+        "SELECT m.store_id,",
+    ] {
         assert!(said.iter().any(|sql| sql.contains(start)), "{start} is not among them");
     }
     for sql in &said {

@@ -15,6 +15,7 @@ use tokio::time::{Instant, sleep, timeout_at};
 use tokio_postgres::Row;
 use tokio_postgres::types::{ToSql, Type};
 use tokio_util::task::TaskTracker;
+use tokio_util::task::task_tracker::TaskTrackerToken;
 
 /// Values of a statement's parameters.
 pub(super) type Values<'a> = &'a [&'a (dyn ToSql + Sync)];
@@ -35,6 +36,9 @@ pub(super) struct Written {
     /// When its time is over.
     pub deadline: Instant,
 }
+
+/// A write that failed, and whether it may have been carried out all the same.
+pub(super) struct MayBeDone(pub bool);
 
 pub(super) struct Link {
     pool: Pool,
@@ -109,6 +113,35 @@ impl Link {
         self.metrics.commit_seconds.observe(begun.elapsed().as_secs_f64());
         self.metrics.batch_writes.observe(1.0);
         Ok(written)
+    }
+
+    /// Writes for several sessions at once, trying it once. If it fails, whether it may have been carried out all the same.
+    pub async fn write_once(
+        &self,
+        sql: &str,
+        values: Values<'_>,
+        sessions: usize,
+        deadline: Instant,
+    ) -> Result<Vec<Row>, MayBeDone> {
+        if self.condition.refuses_writes().is_some() {
+            return Err(MayBeDone(false));
+        }
+        let begun = Instant::now();
+        let until = deadline.min(begun + self.options.attempt_timeout());
+        let rows = self.attempt(Statement::Kept(sql, values), until).await.map_err(|failed| {
+            if !matches!(failed.trouble, Trouble::Again | Trouble::Taken) {
+                self.condition.suspect();
+            }
+            MayBeDone(failed.in_doubt)
+        })?;
+        self.metrics.commit_seconds.observe(begun.elapsed().as_secs_f64());
+        self.metrics.batch_writes.observe(sessions as f64);
+        Ok(rows)
+    }
+
+    /// Counts work as under way until the token is dropped; closing waits for it.
+    pub fn token(&self) -> TaskTrackerToken {
+        self.calls.token()
     }
 
     async fn read(&self, statement: Statement<'_>, deadline: Instant) -> Result<Vec<Row>, StoreError> {

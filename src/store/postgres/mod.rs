@@ -3,6 +3,7 @@
 //! Every write is one statement that commits by itself and may be repeated: it bears the version that it expects and the request that
 //! it is for. So no server needs to know of the others, and none holds a lock while it thinks.
 
+mod appends;
 mod archive;
 mod changes;
 mod condition;
@@ -34,6 +35,7 @@ use super::{
     Filter, Head, HeadPage, Health, Hearing, IdleQuery, Import, Micros, Place, Query, State, Store, StoreError, StoreMetrics,
     StoredEvent,
 };
+use appends::Appends;
 use async_trait::async_trait;
 use condition::Condition;
 use hints::Hints;
@@ -46,7 +48,8 @@ use tokio::task::JoinSet;
 
 /// A store in a database.
 pub struct PostgresStore {
-    link: Link,
+    link: Arc<Link>,
+    appends: Arc<Appends>,
     condition: Arc<Condition>,
     hints: Arc<Hints>,
     /// What runs as long as the store is open.
@@ -62,7 +65,8 @@ impl PostgresStore {
     pub async fn connect(options: Options) -> Result<PostgresStore, OpenError> {
         let connector = Connector::new(&options)?;
         let condition = Arc::new(Condition::unreached());
-        let link = Link::new(options.clone(), connector.clone(), condition.clone())?;
+        let link = Arc::new(Link::new(options.clone(), connector.clone(), condition.clone())?);
+        let appends = Arc::new(Appends::new(link.clone()));
         let mut keeper =
             Keeper { connector: connector.clone(), options, condition: condition.clone(), client: None, migrated: false };
         keeper.begin().await?;
@@ -71,11 +75,11 @@ impl PostgresStore {
         tasks.spawn(keeper.run());
         tasks.spawn(hints.clone().send(connector.clone()));
         tasks.spawn(hints.clone().listen(connector));
-        Ok(PostgresStore { link, condition, hints, tasks: Mutex::new(tasks) })
+        Ok(PostgresStore { link, appends, condition, hints, tasks: Mutex::new(tasks) })
     }
 
     /// What is measured of its writes.
-    pub const fn metrics(&self) -> &StoreMetrics {
+    pub fn metrics(&self) -> &StoreMetrics {
         self.link.metrics()
     }
 
@@ -108,7 +112,7 @@ impl Store for PostgresStore {
 
     async fn append(&self, append: Append) -> Result<Appended, StoreError> {
         append.assert_valid();
-        writes::append(&self.link, &append).await
+        self.appends.add(append).await
     }
 
     async fn delete(&self, delete: Delete) -> Result<Deleted, StoreError> {

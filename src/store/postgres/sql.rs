@@ -70,6 +70,44 @@ WITH changed AS (
 )
 SELECT session_id FROM changed";
 
+/// The same for several sessions, each of which gives a row if it has the version that is expected. Their clocks run, or none of them
+/// does. They are locked in the order of their ids, so that two servers that add to the same ones do not wait for each other.
+pub(super) fn append_group(with_clocks: bool) -> String {
+    let timed = if with_clocks {
+        "INSERT INTO clocks (session_id, deadline) SELECT c.session_id, n.deadline FROM changed c JOIN wanted n ON n.session_id = c.session_id
+    ON CONFLICT (session_id) DO UPDATE SET deadline = excluded.deadline"
+    } else {
+        "DELETE FROM clocks WHERE session_id IN (SELECT session_id FROM changed)"
+    };
+    format!(
+        "
+WITH wanted AS (
+    SELECT * FROM unnest($1::text[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::smallint[], $7::text[], $8::text[],
+                         $9::bigint[], $10::bigint[], $11::text[], $12::text[], $13::bytea[])
+        AS n(session_id, expected, version, time, minute, state, south_player, north_player, expires, deadline, summary, request_id, digest)
+), locked AS (
+    SELECT s.session_id FROM sessions s JOIN wanted n ON n.session_id = s.session_id
+    WHERE s.version = n.expected AND s.deleted IS NULL ORDER BY s.session_id FOR UPDATE OF s
+), changed AS (
+    UPDATE sessions s SET version = n.version, updated = n.time, minute = n.minute, state = n.state, south_player = n.south_player,
+                          north_player = n.north_player, expires = n.expires, announced = (n.expires IS NOT NULL),
+                          deadline = n.deadline, summary = n.summary
+    FROM wanted n JOIN locked l ON l.session_id = n.session_id
+    WHERE s.session_id = n.session_id AND s.version = n.expected AND s.deleted IS NULL
+    RETURNING s.session_id
+), added AS (
+    INSERT INTO events (session_id, seq, time, first, request_id, digest, body, hash)
+    SELECT c.session_id, e.seq, n.time, e.seq = n.expected + 1, n.request_id, n.digest, e.body, e.hash
+    FROM changed c JOIN wanted n ON n.session_id = c.session_id
+        JOIN unnest($14::text[], $15::bigint[], $16::text[], $17::bytea[]) AS e(session_id, seq, body, hash)
+            ON e.session_id = c.session_id
+), timed AS (
+    {timed}
+)
+SELECT session_id FROM changed"
+    )
+}
+
 /// Where a session stands, with the hash of one of its events if it has that one.
 pub(super) const STANDING: &str = "
 SELECT s.version, s.created, s.deleted, s.deleted_request_id, s.deleted_digest, e.hash

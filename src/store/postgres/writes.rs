@@ -9,7 +9,8 @@ use super::text::stored;
 use crate::store::{Append, Appended, Delete, Deleted, Micros, Request, StoreError};
 use tokio::time::Instant;
 
-pub(super) async fn append(link: &Link, append: &Append) -> Result<Appended, StoreError> {
+/// Adds events to one session. `doubted`: an attempt at it may have been carried out already.
+pub(super) async fn append(link: &Link, append: &Append, deadline: Instant, doubted: bool) -> Result<Appended, StoreError> {
     let session_id = stored(&append.session_id);
     let expected = i64::from(append.expected_version);
     let version = expected + append.events.len() as i64;
@@ -21,7 +22,7 @@ pub(super) async fn append(link: &Link, append: &Append) -> Result<Appended, Sto
     let request_id = request_id.map(stored);
     let statement = if append.deadline.is_some() { sql::APPEND_WITH_CLOCK } else { sql::APPEND };
     let written = link
-        .write(
+        .write_until(
             statement,
             &[
                 &session_id,
@@ -41,8 +42,11 @@ pub(super) async fn append(link: &Link, append: &Append) -> Result<Appended, Sto
                 &bodies,
                 &hashes,
             ],
+            deadline,
         )
-        .await?;
+        .await
+        .map_err(|error| if doubted { StoreError::Unknown(error.to_string()) } else { error })?;
+    let written = Written { in_doubt: written.in_doubt || doubted, ..written };
     if written.rows.as_ref().is_some_and(|rows| !rows.is_empty()) {
         return Ok(Appended::Done);
     }
