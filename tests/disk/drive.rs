@@ -72,6 +72,10 @@ impl Drive {
             Did::Unlinked => {
                 self.names.remove(name);
             }
+            Did::Renamed(to) => {
+                let file = self.names.remove(name).expect("a file of this name");
+                self.names.insert(to.clone(), file);
+            }
             Did::Wrote { .. } | Did::Resized(_) => self.files[self.names[name]].pending.push(did.clone()),
             Did::Synced if counts => self.files[self.names[name]].sync(),
             Did::Synced | Did::Noted(_) | Did::MadeFolder => {}
@@ -190,7 +194,13 @@ impl Syncs {
                             Syncs::NoneOfFolder => step.name != FOLDER,
                         };
                     }
-                    Did::Created | Did::MadeFolder | Did::Resized(_) | Did::Unlinked | Did::Shared(_) | Did::Noted(_) => {}
+                    Did::Created
+                    | Did::MadeFolder
+                    | Did::Resized(_)
+                    | Did::Unlinked
+                    | Did::Renamed(_)
+                    | Did::Shared(_)
+                    | Did::Noted(_) => {}
                 }
                 false
             })

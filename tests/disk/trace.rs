@@ -15,6 +15,8 @@ pub enum Did {
     Resized(usize),
     Synced,
     Unlinked,
+    /// To this name.
+    Renamed(String),
     /// No change of a file: what SQLite's shared memory began with at this time.
     Shared(Vec<u8>),
     /// No change of a file: a line of the ledger.
@@ -56,6 +58,7 @@ pub fn read(mut bytes: &[u8]) -> Vec<Step> {
             b'T' => Did::Resized(at),
             b'S' => Did::Synced,
             b'U' => Did::Unlinked,
+            b'R' => Did::Renamed(String::from_utf8(data.to_vec()).expect("names of ours")),
             b'M' => Did::Shared(data.to_vec()),
             other => panic!("a record of kind {other}"),
         };

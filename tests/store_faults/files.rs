@@ -79,6 +79,18 @@ fn a_folder_is_refused() {
 }
 
 #[test]
+fn what_is_left_of_a_store_that_was_not_finished_is_in_nobodys_way() {
+    let folder = folder();
+    let path = folder.path().join("store.db");
+    for left in ["store.db.new", "store.db.new-journal"] {
+        std::fs::write(folder.path().join(left), "half a page").expect("a file");
+    }
+    make_store(&path, 1);
+    let names = std::fs::read_dir(folder.path()).expect("the folder").map(|entry| entry.expect("a file").file_name());
+    assert!(names.into_iter().all(|name| !name.to_string_lossy().contains(".new")), "nothing of it stays");
+}
+
+#[test]
 fn a_newer_schema_is_refused_and_left_alone() {
     let folder = folder();
     let path = folder.path().join("store.db");

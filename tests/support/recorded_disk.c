@@ -2,7 +2,7 @@
  * RECORD_TRACE, in the order in which it is done. Syncs are recorded and not done: the trace is what says what a disk must keep.
  *
  * A record is: kind, length of the name, two bytes of nothing, length of the data (4 bytes), offset (8 bytes), name, data.
- * Kinds: C created, D created as a folder, W written, T cut or extended to the offset, S synced (the folder is "."), U unlinked, and M: what the
+ * Kinds: C created, D created as a folder, W written, T cut or extended to the offset, S synced (the folder is "."), U unlinked, R renamed to the data, and M: what the
  * shared memory of SQLite's log began with when the file "ledger" was written. Numbers are little-endian. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -180,8 +180,13 @@ int mkdir(const char *path, mode_t mode) {
     return end;
 }
 
-/* The store renames nothing. If that changes, so must the model of the disk. */
 int rename(const char *from, const char *to) {
-    if (name_of(from) || name_of(to)) die("a file of the folder is renamed");
-    return REAL(rename, rename_t)(from, to);
+    const char *old = name_of(from), *new = name_of(to);
+    if (!old && !new) return REAL(rename, rename_t)(from, to);
+    if (!old || !new) die("a file is moved into the folder or out of it");
+    pthread_mutex_lock(&order);
+    int end = REAL(rename, rename_t)(from, to);
+    if (end == 0) record('R', old, 0, new, strlen(new));
+    pthread_mutex_unlock(&order);
+    return end;
 }

@@ -8,7 +8,7 @@ use super::{Options, checksum, log, origin, whole};
 use crate::store::archive::Hold;
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
-use std::fs::{DirBuilder, File, OpenOptions};
+use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
@@ -49,6 +49,7 @@ pub(super) fn open_to_take_in(path: &Path, options: &Options) -> Result<Opened, 
     check_beginning(&path)?;
     let lock = Lock::take(&path)?;
     check_log(&path)?;
+    make_store(&path, options)?;
     make_file(&path)?;
     let writer = open_writer(&path, options)?;
     let readers = (0..options.readers.max(1)).map(|_| open_reader(&path, options)).collect::<Result<_, _>>()?;
@@ -228,6 +229,30 @@ fn check_no_log(path: &Path) -> Result<(), OpenError> {
         return Err(OpenError::Damaged { path: path.to_owned(), detail });
     }
     Ok(())
+}
+
+/// Makes a store where there is no file: under another name, which it has until it is whole. So a loss of power in between leaves no
+/// store at all rather than the beginning of one.
+fn make_store(path: &Path, options: &Options) -> Result<(), OpenError> {
+    if path.try_exists().map_err(|error| OpenError::io(path, error))? {
+        return Ok(());
+    }
+    let new = sidecar(path, ".new");
+    for left in [&new, &sidecar(&new, "-journal")] {
+        match fs::remove_file(left) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(OpenError::io(left, error)),
+            _ => {}
+        }
+    }
+    make_file(&new)?;
+    let failed = |error| OpenError::sqlite(&new, error);
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let mut connection = Connection::open_with_flags(&new, flags).map_err(failed)?;
+    configure(&connection, options, WRITER_CACHE_KIB).map_err(failed)?;
+    schema::migrate(&mut connection, 0).map_err(failed)?;
+    connection.close().map_err(|(_, error)| failed(error))?;
+    let placed = fs::rename(&new, path).and_then(|()| path.parent().map_or(Ok(()), |folder| File::open(folder)?.sync_all()));
+    placed.map_err(|error| OpenError::io(path, error))
 }
 
 /// Makes the file if it is not there, and sees that it can be read and written: SQLite would quietly open it read-only.
