@@ -4,6 +4,8 @@ use super::errors::{Trouble, text, trouble};
 use super::{OpenError, sql};
 use refinery::{Error, Migration, Runner, error::Kind};
 use tokio_postgres::Client;
+use tracing::instrument::WithSubscriber;
+use tracing::subscriber::NoSubscriber;
 
 /// Why a server is not used.
 #[derive(Debug)]
@@ -77,7 +79,8 @@ async fn make_missing(client: &mut Client, has_record: bool) -> Result<(), Error
     if has_record && runner.get_applied_migrations_async(client).await? == *runner.get_migrations() {
         return Ok(());
     }
-    runner.run_async(client).await.map(drop)
+    // It tells of every try.
+    runner.run_async(client).with_subscriber(NoSubscriber::default()).await.map(drop)
 }
 
 fn runner() -> Runner {
