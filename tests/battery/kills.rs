@@ -195,7 +195,7 @@ async fn killed(home: Arc<dyn Home>, servers: usize, kills: u64) {
     let first: Vec<_> = objections.iter().take(5).collect();
     assert!(found.is_clean(), "MANCALA_TEST_SEED={seed}, ledger in {}: {first:#?} {disorder:#?}", ledger.path().display());
     let Tally { acknowledged, unknown, .. } = found.tally;
-    println!("{kills} kills of {servers} servers, seed {seed}, serving again after {slowest:?} at most: {:?}", found.tally);
+    report!("{kills} kills of {servers} servers, seed {seed}, serving again after {slowest:?} at most: {:?}", found.tally);
     assert!(unknown > 0 && acknowledged as u64 > kills * BETWEEN_KILLS, "{:?}", found.tally);
     let within = Duration::from_secs(if long_form() { 1 } else { 3 });
     assert!(slowest < within, "serving again after {slowest:?}");

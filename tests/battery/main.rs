@@ -6,6 +6,10 @@
 
 #![cfg(all(feature = "server", unix))]
 
+#[macro_use]
+#[path = "../support/report.rs"]
+mod report;
+
 mod audit;
 mod audit_tests;
 mod call;
@@ -55,7 +59,7 @@ fn number(name: &str) -> Option<u64> {
 fn first_seed() -> u64 {
     let seed = number("MANCALA_TEST_SEED");
     let seed = seed.unwrap_or_else(|| SystemTime::now().duration_since(UNIX_EPOCH).expect("after 1970").as_millis() as u64);
-    println!("MANCALA_TEST_SEED={seed}");
+    report!("MANCALA_TEST_SEED={seed}");
     seed
 }
 

@@ -48,7 +48,7 @@ fn no_random_schedule_is_objected_to() {
         tally.add(&found.tally);
         schedules += 1;
     }
-    println!("{schedules} schedules from seed {first}: {tally:?}");
+    report!("{schedules} schedules from seed {first}: {tally:?}");
     assert!(tally.unknown > 0 && tally.kills > 0 && tally.faults > 0 && tally.refused > 0 && tally.watched > 0, "{tally:?}");
 }
 
@@ -68,7 +68,7 @@ async fn no_random_schedule_over_the_wire_is_objected_to() {
         tally.add(&found.tally);
         schedules += 1;
     }
-    println!("{schedules} schedules over the wire from seed {first}: {tally:?}");
+    report!("{schedules} schedules over the wire from seed {first}: {tally:?}");
     assert!(tally.unknown > 0 && tally.faults > 0 && tally.refused > 0 && tally.watched > 0, "{tally:?}");
 }
 
@@ -107,6 +107,6 @@ fn every_planted_fault_is_found() {
             schedules += 1;
             what.checks().into_iter().for_each(|check| _ = found.entry(check).or_insert(schedules));
         }
-        println!("{mutant:?} found by these checks, in these schedules from seed {first}: {found:?}");
+        report!("{mutant:?} found by these checks, in these schedules from seed {first}: {found:?}");
     }
 }

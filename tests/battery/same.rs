@@ -85,7 +85,7 @@ async fn same_requests(ground: Arc<dyn Ground>, requests: u64) {
     tables.join_all().await;
     life.cancel();
     let firsts: Vec<_> = firsts.iter().map(|first| first.load(Ordering::Relaxed)).collect();
-    println!("{requests} requests, each of {SERVERS} servers at once, in {:?}; carried out by {firsts:?}", begun.elapsed());
+    report!("{requests} requests, each of {SERVERS} servers at once, in {:?}; carried out by {firsts:?}", begun.elapsed());
     assert_eq!(firsts.iter().sum::<u64>(), requests, "each was carried out once");
     assert!(firsts.iter().all(|first| *first > 0), "no server was always late: {firsts:?}");
 }

@@ -92,9 +92,9 @@ fn no_flipped_bit_makes_a_silently_wrong_state() {
         *tally.entry((format!("{kind}: store.db{suffix}"), finding.kind())).or_default() += 1;
     }
     for ((place, finding), times) in &tally {
-        println!("{place:45} {finding:?}: {times}");
+        report!("{place:45} {finding:?}: {times}");
     }
-    silent.iter().take(40).for_each(|what| println!("{what}"));
+    silent.iter().take(40).for_each(|what| report!("{what}"));
     assert_eq!(silent.len(), 0, "silently wrong; MANCALA_TEST_SEED={seed}");
 }
 

@@ -58,7 +58,7 @@ fn whoever_sets_the_clock_changes_no_result() {
             let ((after, met), ()) = tokio::join!(play(&program, tables, DEADLINE, stopped), jumps);
             tables = after;
             let moves = tables.iter().map(|table| table.acknowledged.len()).sum::<usize>() - before;
-            println!("run {run}: {moves} moves, refusals {:?}", met.refusals);
+            report!("run {run}: {moves} moves, refusals {:?}", met.refusals);
             assert!(moves >= tables.len() && met.refusals.is_empty(), "{met:?}");
             for table in &tables {
                 table.audit(&program).await;
@@ -117,6 +117,6 @@ async fn no_session_expires_before_its_announced_time() {
             assert!(events.is_sorted_by_key(|event| event.time), "the times of {session_id} go back");
         }
     }
-    println!("{all:?}");
+    report!("{all:?}");
     assert!(all.announced > all.deleted && all.deleted > 0, "{all:?}");
 }

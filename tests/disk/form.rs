@@ -13,7 +13,7 @@ pub fn by_form<T>(short: T, long: T) -> T {
 pub fn seed() -> u64 {
     let given = std::env::var("MANCALA_TEST_SEED").ok().map(|seed| seed.parse().expect("MANCALA_TEST_SEED is a number"));
     let seed = given.unwrap_or_else(|| SystemTime::now().duration_since(UNIX_EPOCH).expect("after 1970").as_millis() as u64);
-    println!("MANCALA_TEST_SEED={seed}");
+    report!("MANCALA_TEST_SEED={seed}");
     seed
 }
 

@@ -3,6 +3,10 @@
 
 #![cfg(all(feature = "server", target_os = "linux"))]
 
+#[macro_use]
+#[path = "../support/report.rs"]
+mod report;
+
 mod bit_flips;
 mod census;
 mod clock;

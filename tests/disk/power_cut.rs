@@ -112,17 +112,17 @@ fn what_was_acknowledged_survives_a_power_cut() {
     let syncs = steps.iter().filter(|step| step.did == Did::Synced).count();
     let notes = steps.iter().filter(|step| matches!(step.did, Did::Noted(note) if note.answered)).count();
     let checkpoints = steps.windows(2).filter(|pair| pair[0].name.ends_with("-wal") && pair[1].name.ends_with(".db")).count();
-    println!("{} steps, {syncs} syncs, {notes} acknowledged requests, {checkpoints} checkpoints", steps.len());
+    report!("{} steps, {syncs} syncs, {notes} acknowledged requests, {checkpoints} checkpoints", steps.len());
 
     let tally = cut(&steps, Syncs::All, by_form(200, 20_000), 10, seed);
-    println!("power cuts: {}, with unsynced data {}, wrong {}", tally.cuts, tally.unsynced, tally.wrong.len());
+    report!("power cuts: {}, with unsynced data {}, wrong {}", tally.cuts, tally.unsynced, tally.wrong.len());
     assert_eq!(tally.wrong, [""; 0], "MANCALA_TEST_SEED={seed}");
     assert!(checkpoints >= RUNS.len() && tally.unsynced * 2 > tally.cuts, "cuts at which little could be lost: {tally:?}");
 
     // What this test is worth: stores that are less careful are found out.
     for syncs in [Syncs::NoneOfFiles, Syncs::LogBeforeCheckpoint, Syncs::NoneOfFolder] {
         let tally = cut(&steps, syncs, by_form(200, 2_000), 1, seed);
-        println!("planted {syncs:?}: caught at cut {}: {}", tally.cuts, tally.wrong.first().map_or("not at all", |wrong| wrong));
+        report!("planted {syncs:?}: caught at cut {}: {}", tally.cuts, tally.wrong.first().map_or("not at all", |wrong| wrong));
         assert_eq!(tally.wrong.len(), 1, "{syncs:?} was not caught, MANCALA_TEST_SEED={seed}");
     }
 }

@@ -48,7 +48,7 @@ fn calls_end_in_time_and_nothing_is_doubled() {
             let (played, ()) = tokio::join!(play(&program, tables, DEADLINE, stopped), slow);
             let (after, met) = played;
             tables = after;
-            println!("refusals {:?}, calls ended {:?} after their deadline at most", met.refusals, met.beyond);
+            report!("refusals {:?}, calls ended {:?} after their deadline at most", met.refusals, met.beyond);
             assert!(met.beyond <= by_form(Duration::from_millis(500), Duration::from_millis(100)), "{met:?}");
             assert!(met.refusals.contains_key("DEADLINE_EXCEEDED"), "it was slow: {met:?}");
             for table in &tables {

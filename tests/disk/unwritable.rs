@@ -90,7 +90,7 @@ async fn suffer(program: &Program, tables: Vec<Table>, fault: Fault, ballast: &P
     let (played, ()) = tokio::join!(play(program, tables, DEADLINE, stopped), meanwhile);
     let (tables, met) = played;
     let after: usize = tables.iter().map(|table| table.acknowledged.len()).sum();
-    println!("{fault:?}: {} moves acknowledged, refusals {:?}", after - before, met.refusals);
+    report!("{fault:?}: {} moves acknowledged, refusals {:?}", after - before, met.refusals);
     let told = ["STORE_FULL", "STORE_UNWRITABLE", "OUTCOME_UNKNOWN"];
     assert!(!met.refusals.is_empty() && met.refusals.keys().all(|reason| told.contains(&reason.as_str())), "{met:?}");
     for table in &tables {

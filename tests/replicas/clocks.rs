@@ -95,5 +95,5 @@ async fn rounds_end_once_and_sessions_expire_once() {
         let once = Story { timed_out: 1, rounds_ended: 1, ended: 1, expiring: 1, deleted: 1, versions };
         assert_eq!(*story, once, "{session}");
     }
-    println!("{} sessions ended by time and expired once each, in {:?}", stories.len(), begun.elapsed());
+    report!("{} sessions ended by time and expired once each, in {:?}", stories.len(), begun.elapsed());
 }

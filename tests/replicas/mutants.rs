@@ -35,7 +35,7 @@ async fn found_by(name: &'static str, habit: Habit, cut: Cut, one_in: u64, seed:
     }
     fleet.proxies[0].plan(None);
     let checks = scene.end(&cluster.url(&database)).await.into_found().checks();
-    println!("{name} found from seed {seed} in {} cuts by: {checks:?}", fleet.proxies[0].cuts(cut));
+    report!("{name} found from seed {seed} in {} cuts by: {checks:?}", fleet.proxies[0].cuts(cut));
     checks
 }
 

@@ -39,7 +39,7 @@ async fn a_server_that_stops_and_comes_back_loses_nothing() {
     let ended = scene.end(&cluster.url(&database)).await;
     ended.assert_clean(&format!("{} restarts of the server", delays.len()));
     let (half, longest) = (percentile(&delays, 50), percentile(&delays, 100));
-    println!("first success after a restart: p50 {half:?}, max {longest:?}");
+    report!("first success after a restart: p50 {half:?}, max {longest:?}");
     assert!(longest < within(AFTER_RESTART), "{delays:?}");
 }
 
@@ -57,7 +57,7 @@ async fn a_synchronous_standby_takes_over_without_loss() {
     }
     delays.sort_unstable();
     let (half, longest) = (percentile(&delays, 50), percentile(&delays, 100));
-    println!("first success after {} failovers: p50 {half:?}, max {longest:?}", delays.len());
+    report!("first success after {} failovers: p50 {half:?}, max {longest:?}", delays.len());
     assert!(longest < within(AFTER_FAILOVER), "{delays:?}");
 }
 
@@ -73,7 +73,7 @@ async fn an_asynchronous_standby_loses_what_it_has_not_been_sent() {
         lost += found.objections.iter().filter(|(_, objection)| objection.check() == "lost").count();
         acknowledged += found.acknowledged;
     }
-    println!("{failovers} failovers to an asynchronous standby: {lost} of {acknowledged} acknowledged requests were lost");
+    report!("{failovers} failovers to an asynchronous standby: {lost} of {acknowledged} acknowledged requests were lost");
 }
 
 /// A failover that has happened.

@@ -81,7 +81,7 @@ async fn replicas_that_are_cut_off_refuse_and_never_fork() {
     }
     let longest = scene.stats(|stats| stats.longest_attempt);
     scene.end(&cluster.url(&database)).await.assert_clean(&format!("{count} partitions in {:?}", begun.elapsed()));
-    println!("noticed after at most {:?}, recovered after at most {:?}", noticed.iter().max(), recovered.iter().max());
+    report!("noticed after at most {:?}, recovered after at most {:?}", noticed.iter().max(), recovered.iter().max());
     assert!(longest < within(LIMIT + TOLERANCE), "a call of {longest:?}");
     assert!(noticed.iter().all(|time| *time < within(NOTICED)), "{noticed:?}");
     assert!(recovered.iter().all(|time| *time < within(RECOVERED)), "{recovered:?}");

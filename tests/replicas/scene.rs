@@ -181,7 +181,7 @@ impl Ended {
             common.ledger.path().display()
         );
         let stats = common.stats.lock().expect("no panic");
-        println!(
+        report!(
             "{what}: {found}, {doubts} doubts resolved in the end; {} calls, {} failed after all attempts; longest attempt {:?}",
             stats.calls,
             stats.failed.len(),

@@ -56,7 +56,7 @@ async fn a_replica_waits_for_its_database_and_says_so() {
     blocking(|| cluster.restart());
     let again = replica.until_serving(true).await;
     assert_serves(&replica, "again-0").await;
-    println!("serving {first:?} after the database, not serving {noticed:?} after its end, serving {again:?} after its return");
+    report!("serving {first:?} after the database, not serving {noticed:?} after its end, serving {again:?} after its return");
     assert!(first < within(BACK) && again < within(BACK), "{first:?} {again:?}");
     assert!(noticed < within(BACK), "{noticed:?}");
     replica.tell_to_stop();
@@ -74,7 +74,7 @@ async fn eight_replicas_start_at_once_on_an_empty_database() {
         replica.until_serving(true).await;
         assert_serves(&replica, &format!("of-replica-{place}")).await;
     }
-    println!("eight replicas on an empty database serve after {:?}", begun.elapsed());
+    report!("eight replicas on an empty database serve after {:?}", begun.elapsed());
     let sessions = blocking(|| cluster.sql(&database, "SELECT count(*) FROM sessions"));
     assert_eq!(sessions, "8");
 }

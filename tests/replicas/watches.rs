@@ -69,7 +69,7 @@ async fn delays_in(fleet: &Fleet, session: &str, moves: u32, seed: u64) -> Vec<D
 /// Says what was measured, and fails if half, or in the long form 99 of 100, are not within a limit.
 fn assert_soon(what: &str, delays: &[Duration], limit: Duration) {
     let [half, most, longest] = [50, 99, 100].map(|percent| percentile(delays, percent));
-    println!("{what}: {} moves were seen at the other replica after p50 {half:?}, p99 {most:?}, max {longest:?}", delays.len());
+    report!("{what}: {} moves were seen at the other replica after p50 {half:?}, p99 {most:?}, max {longest:?}", delays.len());
     let judged = if long_form() { most } else { half };
     assert!(judged < limit, "{what}: {judged:?}");
     assert!(longest < within(limit * 4), "{what}: {longest:?}");
