@@ -38,7 +38,7 @@ fn discard(ledger: Arc<Ledger>) {
 
 #[test]
 fn no_random_schedule_is_objected_to() {
-    let (first, until) = (first_seed(), Instant::now() + seconds(28, 3_600));
+    let (first, until) = (first_seed(), Instant::now() + seconds(42, 3_600));
     let (mut tally, mut schedules) = (Tally::default(), 0);
     while Instant::now() < until {
         let plan = Plan::draw(first.wrapping_add(schedules), None);
@@ -55,7 +55,7 @@ fn no_random_schedule_is_objected_to() {
 /// As above, but of servers with gRPC and hints in real time, over a file and over a database.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn no_random_schedule_over_the_wire_is_objected_to() {
-    let (first, until) = (first_seed(), Instant::now() + seconds(12, 3_600));
+    let (first, until) = (first_seed(), Instant::now() + seconds(18, 3_600));
     let (mut tally, mut schedules) = (Tally::default(), 0);
     // However busy the machine is, some of each kind.
     while Instant::now() < until || schedules < 6 {
