@@ -80,6 +80,35 @@ fn both_forms_tell_the_same_and_every_kind_of_event_can_be_told() {
     assert_eq!(kinds.iter().map(String::as_str).collect::<Vec<_>>(), all);
 }
 
+/// What one form has room for, the other has too. Found by fuzzing.
+#[test]
+fn a_line_of_an_event_is_as_long_in_both_forms() {
+    let mut record = any_history(Game::Kiothi, 11, 60).record();
+    let is_move = |event: &Event| matches!(event, Event::MovePlayed { .. });
+    let place = record.events.iter().position(|recorded| is_move(&recorded.event)).expect("a move");
+    let length =
+        record.write(Format::Text).lines().filter(|line| line.contains(" plays ")).map(str::len).next().expect("its line");
+    for (longer, fits) in [(MAX_LINE - length, true), (MAX_LINE - length + 1, false)] {
+        let mut long = record.clone();
+        let Event::MovePlayed { position, .. } = &mut long.events[place].event else { unreachable!("it is a move") };
+        position.push_str(&"x".repeat(longer));
+        for format in [Format::Text, Format::Json] {
+            let read = record::read(&long.write(format));
+            assert_eq!(read.is_ok(), fits, "{format:?}, {longer} bytes longer: {read:?}");
+            if fits {
+                assert_eq!(read.as_ref(), Ok(&long));
+            }
+        }
+    }
+    let Event::MovePlayed { position, .. } = &mut record.events[place].event else { unreachable!("it is a move") };
+    position.push_str(&"x".repeat(MAX_LINE));
+    let fault = record::read(&record.write(Format::Json)).expect_err("too long");
+    assert_eq!(
+        fault.to_string(),
+        format!("line 1: expected event {} to be at most 1024 bytes long as a line of text", place + 1)
+    );
+}
+
 #[test]
 fn another_id_changes_nothing_but_the_id() {
     for game in Game::ALL {

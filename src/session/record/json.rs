@@ -1,14 +1,12 @@
 //! Records as JSON: one document, an event a line.
 
 use super::time::{read_date, write_date};
-use super::{FORMAT, MAX_LINE, Record, RecordFault, RecordedEvent, header, phrase, reader};
+use super::{FORMAT, MAX_LINE, Record, RecordFault, RecordedEvent, header, phrase, reader, writer};
 use crate::session::{Event, EventHash, Micros};
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
 
 const NAME: &str = "mancala-record";
-/// The longest phrase whose line is surely within [`MAX_LINE`].
-const MAX_PHRASE: usize = MAX_LINE - 160;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -67,6 +65,9 @@ pub(super) fn read(document: &str) -> Result<Record, RecordFault> {
     }
     if read_date(&write_date(*time)).is_none() {
         return Err(RecordFault::new(1, "a creation between the years 1970 and 9999"));
+    }
+    if let Some(place) = events.iter().position(|recorded| writer::event_line(recorded, *time).len() > MAX_LINE) {
+        return Err(RecordFault::new(1, format!("event {} to be at most {MAX_LINE} bytes long as a line of text", place + 1)));
     }
     Ok(Record { session_id, events, head_hash })
 }
@@ -134,7 +135,7 @@ fn event<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Event, D::Error> 
         }
         _ => {
             let phrase = phrase::write(&event, 0);
-            let fits = phrase.len() <= MAX_PHRASE && !phrase.contains('\n') && reader::split_hash(&phrase).1.is_none();
+            let fits = !phrase.contains('\n') && reader::split_hash(&phrase).1.is_none();
             fits && phrase::read(&phrase, 0).as_ref() == Ok(&event)
         }
     };
