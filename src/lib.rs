@@ -18,7 +18,7 @@ pub mod game;
 pub mod cli;
 #[cfg(feature = "server")]
 pub mod config;
-#[cfg(feature = "server")]
+#[cfg(feature = "random")]
 pub mod random;
 #[cfg(feature = "server")]
 pub mod server;
