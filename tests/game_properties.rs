@@ -12,7 +12,7 @@ use mancala::game::{Dice, EndReason, Game, Guards, MAX_PITS, Move, Phase, PitSet
 use proptest::prelude::*;
 use set_ups::{any_start, config, walk};
 use std::collections::HashMap;
-use support::{TestDice, rules_with_choices, shuffle};
+use support::{Loaded, TestDice, rules_with_choices, shuffle};
 
 /// A move as a careless hand writes it: sets in any order, blanks wherever they may stand.
 fn scrambled(mv: &Move, dice: &mut TestDice) -> String {
@@ -43,6 +43,18 @@ proptest! {
         walk(&rules, start, seed, 24, |position, _| {
             assert_listed_is_checked(&rules, position);
             assert_text_is_lossless(&rules, position);
+        });
+    }
+
+    /// A drawn move is the one at the drawn place of the list, so that each is as likely as any other.
+    #[test]
+    fn moves_are_drawn_from_the_list((rules, start) in any_start(), seed: u64) {
+        walk(&rules, start, seed, 24, |position, _| {
+            for (shows, listed) in (0..).zip(rules.legal_moves(position)) {
+                let mut dice = Loaded { shows, sides: 0 };
+                assert_eq!(rules.sample(position, &mut dice), Some(listed), "{position}");
+                assert_eq!(dice.sides, rules.legal_moves(position).len() as u64, "{position}");
+            }
         });
     }
 

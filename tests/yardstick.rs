@@ -9,11 +9,11 @@ mod support;
 mod translate;
 
 use mancala::game::playout::playout;
-use mancala::game::{Dice, Game, Guards, Move, Position, Record, Rules};
+use mancala::game::{Game, Guards, Move, Position, Record, Rules};
 use mancala::random::SeededDice;
 use serde_json::Value;
 use std::collections::BTreeMap;
-use support::{accepted, cases, mv};
+use support::{Loaded, accepted, cases, mv};
 use translate::Translate;
 use yardstick::Board;
 use yardstick::ali_guli_mane::AliGuliMane;
@@ -21,19 +21,6 @@ use yardstick::ayoayo::Ayoayo;
 use yardstick::gore::Gore;
 use yardstick::hoyito3::Hoyito3;
 use yardstick::kiothi::Kiothi;
-
-/// Always shows the same side, and tells how many there were.
-struct Loaded {
-    shows: u64,
-    sides: u64,
-}
-
-impl Dice for Loaded {
-    fn below(&mut self, sides: u64) -> u64 {
-        self.sides = sides;
-        self.shows.min(sides - 1)
-    }
-}
 
 /// All moves that a board draws.
 fn moves<B: Board>(board: &B) -> Vec<B::Move> {
@@ -86,7 +73,6 @@ fn assert_moves_of_the_vectors<B: Translate>(game: Game) {
     }
     assert!(compared >= 100, "{game:?}: {compared} positions compared");
 }
-
 
 fn assert_games_of_the_vectors<B: Translate>(game: Game) {
     let rules = Rules::new(game);

@@ -132,15 +132,21 @@ fn sow(pits: &mut [u8; 12], seat: usize, pit: usize) -> Option<u8> {
 /// One seed a pit, the pit itself passed over.
 #[inline(always)]
 fn lap(pits: &mut [u8; 12], origin: usize) -> usize {
-    let mut hand = pits[origin];
+    let hand = pits[origin];
     pits[origin] = 0;
     let mut at = origin;
-    while hand > 0 {
-        at = if at == 11 { 0 } else { at + 1 };
-        if at != origin {
-            pits[at] += 1;
-            hand -= 1;
+    for _ in 0..hand {
+        at = next(at);
+        // Never so with fewer than twelve seeds.
+        if at == origin {
+            at = next(at);
         }
+        pits[at] += 1;
     }
     at
+}
+
+#[inline(always)]
+fn next(pit: usize) -> usize {
+    if pit == 11 { 0 } else { pit + 1 }
 }

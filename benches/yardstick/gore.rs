@@ -1,6 +1,6 @@
 //! Goré by hand.
 
-use super::{Board, History};
+use super::{Board, Hashed, Key};
 use mancala::game::Dice;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -27,7 +27,7 @@ pub enum Move {
 
 impl Board for Gore {
     type Move = Move;
-    type History = Seen;
+    type History = Hashed;
     const QUIET: u32 = 200;
 
     fn start() -> Gore {
@@ -181,54 +181,14 @@ fn offer(own: &[usize], mut number: usize) -> u8 {
     unreachable!("there are as many offers as were counted")
 }
 
-/// All positions of the game, since a trade can bring any of them back. Open addressing; twice as many places as plies, so that some are
-/// always free. Places of earlier games are told by their number.
-pub struct Seen {
-    places: Vec<Place>,
-    game: u32,
-}
-
-#[derive(Clone, Copy, Default)]
-struct Place {
-    pits: u64,
-    rest: u64,
-    game: u32,
-    times: u32,
-}
-
-const PLACES: usize = 4_096;
-
-impl Default for Seen {
-    fn default() -> Seen {
-        Seen { places: vec![Place::default(); PLACES], game: 0 }
-    }
-}
-
-impl History<Gore> for Seen {
-    fn clear(&mut self) {
-        self.game += 1;
-    }
+impl Key for Gore {
+    /// An accepted trade puts seeds back on the board.
+    const CAPTURES_ARE_FINAL: bool = false;
 
     #[inline]
-    fn count(&mut self, board: &Gore) -> u32 {
-        let pits = u64::from_le_bytes(board.pits);
-        let north = (0..8).fold(0, |bits, pit| bits | (board.controller[pit] as u8) << pit);
-        let rest = u64::from_le_bytes([board.banks[0], board.banks[1], board.seat as u8, north, board.offer, 0, 0, 0]);
-        let mixed = (pits ^ rest.rotate_left(29)).wrapping_mul(0x9E37_79B9_7F4A_7C15);
-        let mut at = (mixed >> 52) as usize;
-        loop {
-            let place = &mut self.places[at];
-            if place.game != self.game {
-                *place = Place { pits, rest, game: self.game, times: 1 };
-                return 1;
-            }
-            if (place.pits, place.rest) == (pits, rest) {
-                place.times += 1;
-                return place.times;
-            }
-            at = (at + 1) % PLACES;
-        }
+    fn key(&self) -> [u64; 2] {
+        let north = (0..8).fold(0, |bits, pit| bits | (self.controller[pit] as u8) << pit);
+        let rest = [self.banks[0], self.banks[1], self.seat as u8, north, self.offer, 0, 0, 0];
+        [u64::from_le_bytes(self.pits), u64::from_le_bytes(rest)]
     }
-
-    fn capture(&mut self) {}
 }

@@ -1,7 +1,7 @@
 //! Hoyito III by hand.
 
 use super::relay::Relay;
-use super::{Board, Same, SinceCapture};
+use super::{Board, Hashed, Key};
 use mancala::game::Dice;
 
 /// The move of a seat that has nothing to sow.
@@ -19,7 +19,7 @@ pub struct Hoyito3 {
 
 impl Board for Hoyito3 {
     type Move = usize;
-    type History = SinceCapture<Hoyito3>;
+    type History = Hashed;
     const QUIET: u32 = 400;
 
     fn start() -> Hoyito3 {
@@ -79,10 +79,13 @@ impl Hoyito3 {
     }
 }
 
-impl Same for Hoyito3 {
+impl Key for Hoyito3 {
+    const CAPTURES_ARE_FINAL: bool = true;
+
     #[inline]
-    fn same(&self, other: &Hoyito3) -> bool {
-        self.pits == other.pits && self.seat == other.seat
+    fn key(&self) -> [u64; 2] {
+        let [p0, p1, p2, p3, p4, p5, p6, p7, p8, p9, p10, p11] = self.pits;
+        [u64::from_le_bytes([p0, p1, p2, p3, p4, p5, p6, p7]), u64::from_le_bytes([p8, p9, p10, p11, self.seat as u8, 0, 0, 0])]
     }
 }
 

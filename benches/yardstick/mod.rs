@@ -58,7 +58,7 @@ pub trait History<B>: Default {
     fn capture(&mut self);
 }
 
-/// The positions since the last capture, looked through one by one: there are few, and none from before can come back.
+/// The positions since the last capture, looked through one by one: in most games there are few, and none from before can come back.
 #[derive(Default)]
 pub struct SinceCapture<B>(Vec<B>);
 
@@ -82,6 +82,68 @@ impl<B: Copy + Default + Same> History<B> for SinceCapture<B> {
     #[inline]
     fn capture(&mut self) {
         self.0.clear();
+    }
+}
+
+/// All positions, of a game that goes on for long without captures or where they can come back after one. Open addressing; twice as many
+/// places as plies, so that some are always free. Places of earlier games, or from before a capture, are told by their era.
+pub struct Hashed {
+    places: Vec<Place>,
+    era: u32,
+}
+
+#[derive(Clone, Copy, Default)]
+struct Place {
+    key: [u64; 2],
+    era: u32,
+    times: u32,
+}
+
+const PLACES: usize = 4_096;
+
+impl Default for Hashed {
+    fn default() -> Hashed {
+        Hashed { places: vec![Place::default(); PLACES], era: 0 }
+    }
+}
+
+/// What makes a board with its banks another one than any other.
+pub trait Key {
+    /// Whether banks only grow, so that no position comes back after a capture.
+    const CAPTURES_ARE_FINAL: bool;
+
+    fn key(&self) -> [u64; 2];
+}
+
+impl<B: Key> History<B> for Hashed {
+    fn clear(&mut self) {
+        self.era += 1;
+    }
+
+    #[inline]
+    fn count(&mut self, board: &B) -> u32 {
+        let key = board.key();
+        let mixed = (key[0] ^ key[1].rotate_left(29)).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+        let mut at = (mixed >> 52) as usize;
+        loop {
+            let place = &mut self.places[at];
+            if place.era != self.era {
+                *place = Place { key, era: self.era, times: 1 };
+                return 1;
+            }
+            if place.key == key {
+                place.times += 1;
+                return place.times;
+            }
+            at = (at + 1) % PLACES;
+        }
+    }
+
+    #[inline]
+    fn capture(&mut self) {
+        if B::CAPTURES_ARE_FINAL {
+            self.era += 1;
+        }
     }
 }
 

@@ -4,11 +4,11 @@
 use super::observer::{Observer, Step};
 use super::sowing::{Laps, Sowing, laps};
 use super::variant::{Ply, Variant, check_sowing};
-use super::{EndReason, Game, IllegalMove, MAX_PITS, Move, OptionSpec, Phase, PitSet, Position, Ring, Seat};
+use super::{Dice, EndReason, Game, IllegalMove, MAX_PITS, Move, OptionSpec, Phase, PitSet, Position, Ring, Seat};
 
 const RING: Ring = Ring { row: 4 };
-static LAPS: Laps<8, 49, 16> = laps(false);
-const SOWING: Sowing<8, 49, 16> = Sowing { table: &LAPS, skip_origin: false };
+static LAPS: Laps<8, 49, 8> = laps(false);
+const SOWING: Sowing<8, 49, 8> = Sowing { table: &LAPS, skip_origin: false };
 
 /// Seeds that are paid for one pit.
 pub const PIT_PRICE: u8 = 6;
@@ -69,14 +69,36 @@ impl Variant for Gore {
             }
             _ if must_pass(p) => visit(Move::Pass),
             _ => {
+                sowable(p).iter().for_each(|pit| visit(Move::sow(pit)));
                 let own = p.controlled(p.to_act);
-                (own & p.occupied()).iter().for_each(|pit| visit(Move::sow(pit)));
-                let most = (p.banks[p.to_act.other()] / PIT_PRICE).min(MAX_OFFER as u8).min(own.len() as u8 - 1);
-                each_offer(own, most, visit);
+                offers(p).iter().for_each(|&chosen| visit(Move::Offer(picked(own, chosen))));
             }
         }
     }
 
+    #[inline]
+    fn draw(&self, p: &Position, dice: &mut impl Dice) -> Option<Move> {
+        match p.phase {
+            Phase::Over(_) => return None,
+            Phase::Answer(_) => return Some(Move::Answer { accept: dice.below(2) == 0 }),
+            _ => {}
+        }
+        let (sowable, offers) = (sowable(p), offers(p));
+        let sowings = sowable.len() as usize;
+        if sowings == 0 {
+            // The pass is drawn, too, like any other move.
+            dice.below(1);
+            return Some(Move::Pass);
+        }
+        let drawn = dice.below((sowings + offers.len()) as u64) as usize;
+        Some(if drawn < sowings {
+            Move::sow(sowable.nth(drawn as u32))
+        } else {
+            Move::Offer(picked(p.controlled(p.to_act), offers[drawn - sowings]))
+        })
+    }
+
+    #[inline]
     fn play(&self, p: &mut Position, mv: Move, observer: &mut impl Observer) -> Ply {
         let (seat, other) = (p.to_act, p.to_act.other());
         let mut ply = Ply::default();
@@ -103,8 +125,12 @@ impl Variant for Gore {
         ply
     }
 
+    #[inline]
     fn end(&self, p: &Position) -> Option<EndReason> {
-        p.pits.iter().all(|&seeds| seeds < 3).then_some(EndReason::AllBelowThree)
+        // All eight pits at once: a pit's top bit shows up where it holds three or more, of at most 48.
+        let (pits, _) = p.pits.as_chunks::<8>();
+        let three_or_more = u64::from_le_bytes(pits[0]) + (0x80 - 3) * 0x0101_0101_0101_0101 & 0x8080_8080_8080_8080;
+        (three_or_more == 0).then_some(EndReason::AllBelowThree)
     }
 
     fn leftovers_to(&self, p: &Position, pit: u8, _: EndReason) -> Option<Seat> {
@@ -112,8 +138,14 @@ impl Variant for Gore {
     }
 }
 
+/// The pits that the seat to act can sow from.
+#[inline]
+fn sowable(p: &Position) -> PitSet {
+    p.controlled(p.to_act) & p.occupied()
+}
+
 fn must_pass(p: &Position) -> bool {
-    (p.controlled(p.to_act) & p.occupied()).is_empty()
+    sowable(p).is_empty()
 }
 
 fn check_offer(p: &Position, pits: PitSet) -> Result<(), IllegalMove> {
@@ -137,26 +169,69 @@ fn check_offer(p: &Position, pits: PitSet) -> Result<(), IllegalMove> {
     Ok(())
 }
 
-/// Every set of one to `most` of these pits: ones, then twos, then threes.
-fn each_offer(own: PitSet, most: u8, visit: &mut impl FnMut(Move)) {
-    for size in 1..=most {
-        each_set(own, size, PitSet::EMPTY, visit);
+/// A choice of one to three of the pits that a seat controls: bit `n` is the one with `n` smaller ones.
+type Choice = u8;
+
+/// For each number of pits all choices: ones, then twos, then threes, each in the order of their pits.
+static CHOICES: [[Choice; 92]; 9] = {
+    let mut table = [[0; 92]; 9];
+    let mut pits = 0;
+    while pits <= 8 {
+        let mut count = 0;
+        let mut size = 1;
+        while size <= MAX_OFFER {
+            // In descending order of the mirrored bits, which is the ascending one of the lists of pits.
+            let mut mirrored = u8::MAX;
+            while mirrored > 0 {
+                let choice = mirrored.reverse_bits();
+                if choice.count_ones() == size && (choice as u32) < 1 << pits {
+                    table[pits][count] = choice;
+                    count += 1;
+                }
+                mirrored -= 1;
+            }
+            size += 1;
+        }
+        pits += 1;
     }
+    table
+};
+
+/// How many of the [`CHOICES`] have at most so many pits: of each number of pits, those of none, one, two or three.
+const CHOICES_UP_TO: [[usize; 4]; 9] = [
+    [0, 0, 0, 0],
+    [0, 1, 1, 1],
+    [0, 2, 3, 3],
+    [0, 3, 6, 7],
+    [0, 4, 10, 14],
+    [0, 5, 15, 25],
+    [0, 6, 21, 41],
+    [0, 7, 28, 63],
+    [0, 8, 36, 92],
+];
+
+/// The offers that the seat to act can make.
+#[inline]
+fn offers(p: &Position) -> &'static [Choice] {
+    let own = p.controlled(p.to_act).len();
+    let most = u32::from(p.banks[p.to_act.other()] / PIT_PRICE).min(MAX_OFFER).min(own.saturating_sub(1));
+    &CHOICES[own as usize][..CHOICES_UP_TO[own as usize][most as usize]]
 }
 
-fn each_set(from: PitSet, size: u8, chosen: PitSet, visit: &mut impl FnMut(Move)) {
-    if size == 0 {
-        visit(Move::Offer(chosen));
-        return;
+/// The pits of a choice.
+#[inline]
+fn picked(own: PitSet, choice: Choice) -> PitSet {
+    let mut left = choice;
+    let mut pits = PitSet::EMPTY;
+    while left != 0 {
+        pits = pits | PitSet::of(own.nth(left.trailing_zeros()));
+        left &= left - 1;
     }
-    let mut rest = from;
-    for pit in from.iter() {
-        rest = rest - PitSet::of(pit);
-        each_set(rest, size - 1, chosen | PitSet::of(pit), visit);
-    }
+    pits
 }
 
 /// Rules 3 and 4.
+#[inline]
 fn sow(p: &mut Position, pit: u8, observer: &mut impl Observer) -> u8 {
     let last = SOWING.lap(&mut p.pits, pit, false, observer);
     if p.controller(last) == p.to_act || !is_catch(p.seeds(last)) {

@@ -17,6 +17,19 @@ impl Dice for TestDice {
     }
 }
 
+/// Dice that always show the same side, and remember how many sides there were.
+pub struct Loaded {
+    pub shows: u64,
+    pub sides: u64,
+}
+
+impl Dice for Loaded {
+    fn below(&mut self, sides: u64) -> u64 {
+        self.sides = sides;
+        self.shows.min(sides - 1)
+    }
+}
+
 /// Fisher and Yates.
 pub fn shuffle<T>(items: &mut [T], dice: &mut TestDice) {
     for i in (1..items.len()).rev() {
