@@ -61,7 +61,7 @@ fn assert_moves_of_the_vectors<B: Translate>(game: Game) {
             .as_object()
             .expect("moves")
             .iter()
-            .map(|(text, to)| (mv(text).to_string(), B::of(&accepted(&rules, text(to)))))
+            .map(|(name, to)| (mv(name).to_string(), B::of(&accepted(&rules, text(to)))))
             .collect();
         let found = moves(&board).into_iter().map(|mv| {
             let mut after = board;

@@ -198,7 +198,7 @@ static CHOICES: [[Choice; 92]; 9] = {
 };
 
 /// How many of the [`CHOICES`] have at most so many pits: of each number of pits, those of none, one, two or three.
-const CHOICES_UP_TO: [[usize; 4]; 9] = [
+static CHOICES_UP_TO: [[usize; 4]; 9] = [
     [0, 0, 0, 0],
     [0, 1, 1, 1],
     [0, 2, 3, 3],

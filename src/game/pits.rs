@@ -142,7 +142,7 @@ impl PitSet {
     #[inline]
     pub(super) fn nth(self, n: u32) -> u8 {
         let first = self.0.trailing_zeros();
-        let window = self.0.checked_shr(first).unwrap_or(0);
+        let window = self.0 >> first;
         if window < 1 << 8 {
             return first as u8 + NTH[window as usize][n as usize & 7];
         }
