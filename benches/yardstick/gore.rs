@@ -107,6 +107,7 @@ impl Board for Gore {
             self.banks[self.controller[pit]] += self.pits[pit];
         }
         self.pits = [0; 8];
+        self.offer = 0;
         self.over = true;
     }
 
