@@ -16,6 +16,7 @@ pub mod gore;
 pub mod hoyito3;
 mod illegal;
 pub mod kiothi;
+mod line;
 pub mod matches;
 mod moves;
 pub mod observer;

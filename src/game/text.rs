@@ -1,6 +1,7 @@
 //! Positions and moves as text, short enough to type and lossless for play.
 #![doc = include_str!("pages/notation.md")]
 
+use super::line::Line;
 use super::setup::{SetUp, SetUpPit};
 use super::{BySeat, EndReason, Game, MAX_PITS, Move, Phase, PitSet, Position, Redistribution, Seat};
 use std::fmt;
@@ -37,13 +38,19 @@ impl<'a> Reader<'a> {
         &self.text[self.at..]
     }
 
+    #[cold]
     fn error<T>(&self, expected: &'static str) -> Result<T, TextError> {
         Err(TextError { at: self.text[..self.at].chars().count() + 1, expected })
     }
 
+    /// How many of the next bytes are of this kind, which must be ASCII.
+    #[inline]
+    fn count(&self, of_kind: impl Fn(&u8) -> bool) -> usize {
+        self.rest().bytes().take_while(of_kind).count()
+    }
+
     fn skip_blanks(&mut self) {
-        let rest = self.rest();
-        self.at += rest.len() - rest.trim_start_matches([' ', '\t']).len();
+        self.at += self.count(|byte| matches!(byte, b' ' | b'\t'));
     }
 
     /// Takes this text if it comes next.
@@ -61,22 +68,19 @@ impl<'a> Reader<'a> {
 
     /// A word of letters, digits and underscores; empty if none comes next.
     fn word(&mut self) -> &'a str {
-        let rest = self.rest();
-        let end = rest.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(rest.len());
+        let (rest, end) = (self.rest(), self.count(|byte| byte.is_ascii_alphanumeric() || *byte == b'_'));
         self.at += end;
         &rest[..end]
     }
 
     fn number(&mut self, expected: &'static str) -> Result<u16, TextError> {
-        let rest = self.rest();
-        let digits = &rest[..rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len())];
-        match digits.parse() {
-            Ok(number) if digits.len() <= 4 => {
-                self.at += digits.len();
-                Ok(number)
-            }
-            _ => self.error(expected),
+        let digits = self.count(u8::is_ascii_digit);
+        if !(1..=4).contains(&digits) {
+            return self.error(expected);
         }
+        let number = self.rest().bytes().take(digits).fold(0, |number, digit| number * 10 + u16::from(digit - b'0'));
+        self.at += digits;
+        Ok(number)
     }
 
     fn small(&mut self, expected: &'static str) -> Result<u8, TextError> {
@@ -235,54 +239,77 @@ fn key(reader: &mut Reader, set_up: &mut SetUp) -> Result<bool, TextError> {
 impl fmt::Display for Position {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let ring = self.ring();
-        write!(f, "{} ", self.game.id())?;
+        let mut line = Line::new();
+        line.text(self.game.id());
         for pit in 0..ring.pits() {
             let separator = if pit == 0 {
-                ""
+                ' '
             } else if pit == ring.row {
-                "/"
+                '/'
             } else {
-                ","
+                ','
             };
-            f.write_str(separator)?;
+            line.letter(separator);
             if self.closed.has(pit) {
-                f.write_str("x")?;
+                line.letter('x');
                 continue;
             }
-            write!(f, "{}", self.seeds(pit))?;
+            line.number(self.seeds(pit));
             if self.controller(pit) != ring.row_of(pit) {
-                f.write_str("^")?;
+                line.letter('^');
             }
             if self.marked.has(pit) {
-                f.write_str("*")?;
+                line.letter('*');
             }
         }
-        write!(f, " {}-{} {} {}", self.banks[Seat::South], self.banks[Seat::North], self.to_act.letter(), self.phase)?;
+        line.letter(' ');
+        line.number(self.banks[Seat::South]);
+        line.letter('-');
+        line.number(self.banks[Seat::North]);
+        line.letter(' ');
+        line.letter(self.to_act.letter());
+        line.letter(' ');
+        write_phase(&mut line, self.phase);
         if let Some(seat) = self.last_sower {
-            write!(f, " last={}", seat.letter())?;
+            line.text(" last=");
+            line.letter(seat.letter());
         }
         if let Some(seat) = self.heir {
-            write!(f, " heir={}", seat.letter())?;
+            line.text(" heir=");
+            line.letter(seat.letter());
         }
-        match (self.refused[Seat::South], self.refused[Seat::North]) {
-            (true, true) => f.write_str(" refused=SN"),
-            (true, false) => f.write_str(" refused=S"),
-            (false, true) => f.write_str(" refused=N"),
-            (false, false) => Ok(()),
+        line.text(match (self.refused[Seat::South], self.refused[Seat::North]) {
+            (true, true) => " refused=SN",
+            (true, false) => " refused=S",
+            (false, true) => " refused=N",
+            (false, false) => "",
+        });
+        f.write_str(line.as_str())
+    }
+}
+
+fn write_phase(line: &mut Line, phase: Phase) {
+    match phase {
+        Phase::Sow => line.text("sow"),
+        Phase::Open1 => line.text("open1"),
+        Phase::Open2 => line.text("open2"),
+        Phase::Bonus => line.text("bonus"),
+        Phase::Answer(pits) => {
+            line.text("answer:");
+            line.pits(pits);
+        }
+        Phase::Over(reason) => {
+            line.text("over:");
+            line.text(reason.name());
         }
     }
 }
 
 impl fmt::Display for Phase {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Phase::Sow => f.write_str("sow"),
-            Phase::Open1 => f.write_str("open1"),
-            Phase::Open2 => f.write_str("open2"),
-            Phase::Bonus => f.write_str("bonus"),
-            Phase::Answer(pits) => write!(f, "answer:{pits}"),
-            Phase::Over(reason) => write!(f, "over:{}", reason.name()),
-        }
+        let mut line = Line::new();
+        write_phase(&mut line, *self);
+        f.write_str(line.as_str())
     }
 }
 
@@ -355,21 +382,40 @@ fn placements(reader: &mut Reader) -> Result<[u8; MAX_PITS], TextError> {
 
 impl fmt::Display for Move {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut line = Line::new();
         match self {
-            Move::Sow { pit, seeds: None } => write!(f, "{pit}"),
-            Move::Sow { pit, seeds: Some(seeds) } => write!(f, "{pit}x{seeds}"),
-            Move::Redistribute(redistribution) => {
-                write!(f, "{}>", redistribution.emptied)?;
-                let placed = redistribution.placed.iter().enumerate().filter(|(_, seeds)| **seeds > 0);
-                for (n, (pit, seeds)) in placed.enumerate() {
-                    write!(f, "{}{pit}:{seeds}", if n == 0 { "" } else { "," })?;
+            Move::Sow { pit, seeds } => {
+                line.number(*pit);
+                if let Some(seeds) = seeds {
+                    line.letter('x');
+                    line.number(*seeds);
                 }
-                Ok(())
             }
-            Move::Offer(pits) => write!(f, "offer {pits}"),
-            Move::Answer { accept: true } => f.write_str("accept"),
-            Move::Answer { accept: false } => f.write_str("decline"),
-            Move::Pass => f.write_str("pass"),
+            Move::Redistribute(Redistribution { emptied, placed }) => {
+                line.pits(*emptied);
+                let mut separator = '>';
+                for (pit, &seeds) in (0..).zip(placed) {
+                    if seeds > 0 {
+                        line.letter(separator);
+                        line.number(pit);
+                        line.letter(':');
+                        line.number(seeds);
+                        separator = ',';
+                    }
+                }
+                // A move that places nothing is legal nowhere and read by nobody, and is written all the same.
+                if separator == '>' {
+                    line.letter(separator);
+                }
+            }
+            Move::Offer(pits) => {
+                line.text("offer ");
+                line.pits(*pits);
+            }
+            Move::Answer { accept: true } => line.text("accept"),
+            Move::Answer { accept: false } => line.text("decline"),
+            Move::Pass => line.text("pass"),
         }
+        f.write_str(line.as_str())
     }
 }
