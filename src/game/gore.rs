@@ -219,7 +219,7 @@ fn offers(p: &Position) -> &'static [Choice] {
 }
 
 /// The pits of a choice.
-#[inline]
+#[inline(always)]
 fn picked(own: PitSet, choice: Choice) -> PitSet {
     let mut left = choice;
     let mut pits = PitSet::EMPTY;

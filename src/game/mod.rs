@@ -20,6 +20,7 @@ mod line;
 pub mod matches;
 mod moves;
 pub mod observer;
+mod occurrences;
 pub mod opening;
 mod options;
 pub mod perft;

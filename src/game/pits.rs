@@ -139,7 +139,7 @@ impl PitSet {
     }
 
     /// The pit that has `n` smaller ones in the set; the set has more than `n`.
-    #[inline]
+    #[inline(always)]
     pub(super) fn nth(self, n: u32) -> u8 {
         let first = self.0.trailing_zeros();
         let window = self.0 >> first;

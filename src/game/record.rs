@@ -1,9 +1,10 @@
 //! A game in play: a position with its history, and the guards that end games which go nowhere.
 
 use super::observer::Observer;
+use super::occurrences::Occurrences;
 use super::rules::with_variant;
 use super::variant::{Ply, Variant};
-use super::{EndReason, Game, IllegalMove, MAX_PITS, Move, Phase, PitSet, Position, Rules, Seat};
+use super::{EndReason, Game, IllegalMove, Move, Position, Rules};
 
 /// When a game that goes nowhere is ended; 0: never. See [the ruling](super#games-that-go-nowhere).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -184,105 +185,4 @@ pub struct Ahead {
     pub position: Position,
     /// What else it does.
     pub ply: Ply,
-}
-
-/// What makes two positions the same for the guard `repetition`, in as few words as it takes: it is written and compared in every ply.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Sameness([u64; 4]);
-
-impl Sameness {
-    #[inline]
-    fn of(p: &Position) -> Sameness {
-        let (words, rest) = p.pits.as_chunks::<8>();
-        let (phase, offered) = match p.phase {
-            Phase::Sow => (0, PitSet::EMPTY),
-            Phase::Open1 => (1, PitSet::EMPTY),
-            Phase::Open2 => (2, PitSet::EMPTY),
-            Phase::Bonus => (3, PitSet::EMPTY),
-            Phase::Answer(pits) => (4, pits),
-            Phase::Over(_) => (5, PitSet::EMPTY),
-        };
-        let mut last = [0, 0, 0, 0, p.banks[Seat::South], p.banks[Seat::North], p.to_act as u8, phase];
-        last[..rest.len()].copy_from_slice(rest);
-        let sets = p.north_controls.bits() | p.marked.bits() << MAX_PITS | offered.bits() << (2 * MAX_PITS);
-        Sameness([u64::from_le_bytes(words[0]), u64::from_le_bytes(words[1]), u64::from_le_bytes(last), sets])
-    }
-
-    /// Which chain it belongs to. Four products that need not wait for each other; their sum is well mixed at its upper end.
-    #[inline]
-    fn chain(&self) -> usize {
-        const FACTORS: [u64; 4] = [0x9E37_79B9_7F4A_7C15, 0xD134_2543_DE82_EF95, 0xA24B_AED4_963E_E407, 0xBF58_476D_1CE4_E5B9];
-        let mixed = self.0.iter().zip(FACTORS).fold(0u64, |sum, (word, factor)| sum.wrapping_add(word.wrapping_mul(factor)));
-        (mixed >> 56) as usize
-    }
-}
-
-/// How often positions have occurred. Entries are compared whole, so that a guard never errs; they are found by chains through
-/// 256 buckets, so that long games stay cheap.
-#[derive(Debug, Clone)]
-struct Occurrences {
-    entries: Vec<Entry>,
-    /// For each bucket its newest entry's place plus one.
-    newest: [u32; 256],
-    /// Entries before this place are of the past and can't come back.
-    from: u32,
-}
-
-#[derive(Debug, Clone)]
-struct Entry {
-    what: Sameness,
-    times: u32,
-    /// The bucket's entry before this one, its place plus one.
-    older: u32,
-}
-
-impl Default for Occurrences {
-    fn default() -> Occurrences {
-        Occurrences { entries: Vec::new(), newest: [0; 256], from: 0 }
-    }
-}
-
-impl Occurrences {
-    fn clear(&mut self) {
-        self.entries.clear();
-        self.newest = [0; 256];
-        self.from = 0;
-    }
-
-    /// Leaves behind all that occurred so far.
-    fn forget(&mut self) {
-        self.from = self.entries.len() as u32;
-    }
-
-    /// Counts one more occurrence, and says how many that makes.
-    fn count(&mut self, position: &Position) -> u32 {
-        let what = Sameness::of(position);
-        let bucket = &mut self.newest[what.chain()];
-        let mut place = *bucket;
-        while place > self.from {
-            let entry = &mut self.entries[place as usize - 1];
-            if entry.what == what {
-                entry.times += 1;
-                return entry.times;
-            }
-            place = entry.older;
-        }
-        self.entries.push(Entry { what, times: 1, older: *bucket });
-        *bucket = self.entries.len() as u32;
-        1
-    }
-
-    /// How often a position has occurred.
-    fn times(&self, position: &Position) -> u32 {
-        let what = Sameness::of(position);
-        let mut place = self.newest[what.chain()];
-        while place > self.from {
-            let entry = &self.entries[place as usize - 1];
-            if entry.what == what {
-                return entry.times;
-            }
-            place = entry.older;
-        }
-        0
-    }
 }
