@@ -129,7 +129,7 @@ impl Variant for Gore {
     fn end(&self, p: &Position) -> Option<EndReason> {
         // All eight pits at once: a pit's top bit shows up where it holds three or more, of at most 48.
         let (pits, _) = p.pits.as_chunks::<8>();
-        let three_or_more = u64::from_le_bytes(pits[0]) + (0x80 - 3) * 0x0101_0101_0101_0101 & 0x8080_8080_8080_8080;
+        let three_or_more = (u64::from_le_bytes(pits[0]) + (0x80 - 3) * 0x0101_0101_0101_0101) & 0x8080_8080_8080_8080;
         (three_or_more == 0).then_some(EndReason::AllBelowThree)
     }
 
