@@ -118,7 +118,7 @@ impl Kiothi {
         let mut captured = self.pits[opposite] + 1;
         self.pits[opposite] = 0;
         self.pits[last] = 0;
-        if last % 10 == 0 && (opposite - 3..opposite).all(|pit| self.is_prey(pit)) {
+        if last.is_multiple_of(10) && (opposite - 3..opposite).all(|pit| self.is_prey(pit)) {
             for pit in opposite - 3..opposite {
                 captured += self.pits[pit];
                 self.pits[pit] = 0;
