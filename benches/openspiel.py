@@ -2,7 +2,7 @@
 """Random play of Ayoayo by this engine beside that of Kalah by OpenSpiel's C++, in one run.
 
     python3 -m venv target/openspiel && target/openspiel/bin/pip install open_spiel==2.0.2
-    cargo bench --bench playouts --no-run
+    cargo bench --no-default-features --features random --bench playouts --no-run
     target/openspiel/bin/python benches/openspiel.py
 
 OpenSpiel keeps the loop in C++ when its MCTSBot evaluates by its RandomRolloutEvaluator: the few simulations here are nothing beside
@@ -13,7 +13,6 @@ programs take turns, and each is given its best one.
 import json
 import random
 import subprocess
-import sys
 import time
 
 import pyspiel
@@ -49,8 +48,9 @@ def openspiel(game, length, seed):
 
 
 def engine():
-    """What `cargo bench --bench playouts` says of Ayoayo."""
-    command = ["cargo", "bench", "--quiet", "--bench", "playouts", "--", "--json", "ayoayo", *sys.argv[1:]]
+    """What the bench `playouts` says of Ayoayo. The rules need no server, and are built in seconds without one."""
+    build = ["cargo", "bench", "--quiet", "--no-default-features", "--features", "random", "--bench", "playouts"]
+    command = [*build, "--", "--json", "ayoayo"]
     return json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout)["ayoayo"]
 
 
