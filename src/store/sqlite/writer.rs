@@ -14,6 +14,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
+use tokio::runtime::Handle;
 use tokio::sync::{OwnedSemaphorePermit, oneshot};
 
 /// Most jobs of one transaction.
@@ -39,6 +40,9 @@ pub(super) trait Job: Send {
 
     /// Tells its caller how it ended: as its run said, or, with an error, not at all.
     fn answer(self: Box<Self>, end: Result<(), StoreError>);
+
+    /// Where its caller waits, if that is in a runtime.
+    fn runtime(&self) -> Option<&Handle>;
 }
 
 /// A [`Job`] made of a function.
@@ -46,13 +50,14 @@ pub(super) struct Write<T, W> {
     work: W,
     outcome: Option<Result<T, StoreError>>,
     reply: oneshot::Sender<Result<T, StoreError>>,
+    runtime: Option<Handle>,
     /// Its place in the queue, free again when it is answered.
     _place: OwnedSemaphorePermit,
 }
 
 impl<T, W> Write<T, W> {
     pub fn new(work: W, reply: oneshot::Sender<Result<T, StoreError>>, place: OwnedSemaphorePermit) -> Write<T, W> {
-        Write { work, outcome: None, reply, _place: place }
+        Write { work, outcome: None, reply, runtime: Handle::try_current().ok(), _place: place }
     }
 }
 
@@ -79,6 +84,10 @@ where
         let Write { outcome, reply, .. } = *self;
         // A caller that waits no longer will ask again.
         let _ = reply.send(end.and_then(|()| outcome.expect("it ran")));
+    }
+
+    fn runtime(&self) -> Option<&Handle> {
+        self.runtime.as_ref()
     }
 }
 
@@ -168,9 +177,7 @@ impl Writer {
                 stop.answer
             }),
         };
-        for job in jobs {
-            job.answer(end.clone());
-        }
+        answer(jobs, end);
     }
 
     fn commit(&self, jobs: &mut [Box<dyn Job>]) -> Result<(), Stop> {
@@ -264,6 +271,25 @@ impl Writer {
             tracing::warn!(%error, "the store's file was not closed in order");
         }
         drop(self.lock);
+    }
+}
+
+/// Tells the callers of these jobs how they ended.
+///
+/// To wake a task from a thread that is not its runtime's is dear, and may take a system call. So one task is woken, which wakes
+/// the others from where they run.
+fn answer(jobs: Vec<Box<dyn Job>>, end: Result<(), StoreError>) {
+    let runtime = jobs.first().and_then(|job| job.runtime()).filter(|_| jobs.len() > 1).cloned();
+    let Some(runtime) = runtime else { return answer_each(jobs, &end) };
+    let is_there = |job: &dyn Job| job.runtime().is_some_and(|other| other.id() == runtime.id());
+    let (there, elsewhere) = jobs.into_iter().partition(|job| is_there(&**job));
+    answer_each(elsewhere, &end);
+    runtime.spawn(async move { answer_each(there, &end) });
+}
+
+fn answer_each(jobs: Vec<Box<dyn Job>>, end: &Result<(), StoreError>) {
+    for job in jobs {
+        job.answer(end.clone());
     }
 }
 
