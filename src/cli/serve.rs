@@ -70,7 +70,15 @@ async fn serve(config: &Config) -> Result<(), Failure> {
     let mut settings = config.settings();
     settings.connections.max_connections = server::connections_that_fit(settings.connections.max_connections);
     server::check(&settings).map_err(Failure::run)?;
-    let opened = open_store::open(&config.store).await?;
+    let mut stopped = Box::pin(stop(signals));
+    // A file may take its time to be checked, and a database that does not answer takes all of it.
+    let opened = tokio::select! {
+        opened = open_store::open(&config.store) => opened?,
+        () = &mut stopped => {
+            tracing::info!("stopped before the store was open");
+            return Ok(());
+        }
+    };
     let store = opened.store.clone();
     let listener =
         TcpListener::bind(config.server.listen).await.map_err(|error| cannot_listen("--listen", config.server.listen, &error))?;
@@ -109,7 +117,7 @@ async fn serve(config: &Config) -> Result<(), Failure> {
     tokio::spawn(follow(store.health(), ready, broken));
     let stop = async {
         tokio::select! {
-            () = stop(signals) => {}
+            () = stopped => {}
             Ok(()) = breaks => tracing::error!("the store is broken; stopping"),
         }
         leaving.send_replace(true);

@@ -239,7 +239,7 @@ impl Sessions {
         self.under_way.carry_out(Box::pin(async move { sessions.delete_now(delete).await })).await?
     }
 
-    async fn delete_now(
+    pub(super) async fn delete_now(
         &self,
         Target { session_id, expected_version, request_id, credential: _ }: Delete,
     ) -> Result<(), ServiceError> {

@@ -2,7 +2,7 @@
 
 use super::{ServiceError, Sessions};
 use crate::game::observer::Observer;
-use crate::session::{Event, EventHash, Micros, Session};
+use crate::session::{Credential, Event, EventHash, Micros, Session};
 use crate::store::{Request, StoredEvent};
 use lru::LruCache;
 use std::collections::HashMap;
@@ -136,23 +136,36 @@ impl Sessions {
         }
     }
 
+    /// Whether a session's seats accept what a caller shows. Nothing else is looked at, time that is out neither: what the caller wants is
+    /// to meet the round that it was meant for.
+    ///
+    /// # Errors
+    /// When the session is not there or can't be read.
+    pub async fn accepts(&self, session_id: &str, credential: &Credential) -> Result<bool, ServiceError> {
+        let slot = self.slots.get(session_id);
+        let mut slot = slot.lock().await;
+        Ok(self.current(session_id, &mut slot).await?.session.seats().accept(credential))
+    }
+
     /// Ends the round of a session whose seat to act is out of time. Whether it was this call that did it.
     ///
     /// # Errors
     /// When it is not there or can't be read, or the store's.
     pub async fn settle_time(&self, session_id: &str) -> Result<bool, ServiceError> {
         let (sessions, session_id) = (self.clone(), session_id.to_owned());
-        let settle = async move {
-            let slot = sessions.slots.get(&session_id);
-            let mut slot = slot.lock().await;
-            let session = &sessions.fill(&session_id, &mut slot).await?.session;
-            let now = sessions.time_for(session);
-            match session.timed_out(now) {
-                Some(events) => Ok(sessions.commit(&mut slot, &events, None, now).await?.is_some()),
-                None => Ok(false),
-            }
-        };
-        self.under_way.carry_out(Box::pin(settle)).await?
+        self.under_way.carry_out(Box::pin(async move { sessions.settle_now(&session_id).await })).await?
+    }
+
+    /// The same, to be carried out to its end.
+    pub(super) async fn settle_now(&self, session_id: &str) -> Result<bool, ServiceError> {
+        let slot = self.slots.get(session_id);
+        let mut slot = slot.lock().await;
+        let session = &self.fill(session_id, &mut slot).await?.session;
+        let now = self.time_for(session);
+        match session.timed_out(now) {
+            Some(events) => Ok(self.commit(&mut slot, &events, None, now).await?.is_some()),
+            None => Ok(false),
+        }
     }
 
     /// The session of a slot as the store has it now. Where other servers write to the store too, what is in memory may be old,

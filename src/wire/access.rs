@@ -219,7 +219,7 @@ impl Tokens {
             }
             Token::Seat { session_id, seat, hash } => {
                 let credential = Credential::Token { seat, hash };
-                match self.sessions.look(&session_id, |session| session.seats().accept(&credential)).await {
+                match self.sessions.accepts(&session_id, &credential).await {
                     Ok(accepted) => accepted.then_some(Caller::Seat { session_id, seat, hash }),
                     Err(ServiceError::NotFound { .. }) => None,
                     Err(error) => return Err(error.into()),

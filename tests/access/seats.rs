@@ -3,6 +3,7 @@
 use crate::running::{Running, gore, play, reason, refused, start, with_join_code, with_token};
 use mancala::wire::proto::{self, Seat, SpectatorPolicy, event::Body};
 use std::collections::BTreeSet;
+use std::time::Duration;
 use tonic::Code;
 
 fn claim(session_id: &str, join_code: &str) -> proto::ClaimSeatRequest {
@@ -295,4 +296,27 @@ async fn all_faults_of_seats_are_named_at_once() {
     assert_eq!(fields(server.client(None).claim_seat(bad).await.expect_err("faults")), "join_code,player");
     let no_seat = proto::RotateSeatTokenRequest { session_id: "some-session".to_owned(), ..Default::default() };
     assert_eq!(fields(server.operator().rotate_seat_token(no_seat).await.expect_err("faults")), "seat");
+}
+
+/// Whoever shows a seat's token is recognised before anything else happens, and that must not end the round: the late command would be
+/// one of the next round then.
+#[tokio::test]
+async fn what_comes_too_late_by_a_token_is_not_meant_for_the_next_round() {
+    let server = start(true).await;
+    let per_move = proto::clock_setting::Kind::PerMove(prost_types::Duration { seconds: 1, nanos: 0 });
+    let request = proto::CreateSessionRequest {
+        rounds: 3,
+        clock: Some(proto::ClockSetting { kind: Some(per_move) }),
+        ..gore([with_token(Seat::South), with_token(Seat::North)], SpectatorPolicy::None, 0)
+    };
+    let made = server.make(request).await;
+    let (mut south, mut north) = (server.client(Some(&made.token(Seat::South))), server.client(Some(&made.token(Seat::North))));
+    south.apply_move(play(&made.id, "0")).await.expect("a move");
+    north.apply_move(play(&made.id, "4")).await.expect("a move");
+    // South's time by the machine's clock, and a little more.
+    tokio::time::sleep(Duration::from_millis(1_050)).await;
+    let resign = proto::ResignRequest { session_id: made.id.clone(), ..Default::default() };
+    assert_eq!(refused(south.resign(resign).await), "STALE_VERSION");
+    let session = session(&server, &made.id).await;
+    assert_eq!((session.round, session.north_points, session.south_points), (2, 1, 0), "one round is lost, by time");
 }
