@@ -60,9 +60,11 @@ fn runtime(config: &Config) -> io::Result<Runtime> {
     let mut builder = if threads == 1 && config.telemetry.otlp_endpoint.is_none() {
         Builder::new_current_thread()
     } else {
-        Builder::new_multi_thread()
+        let mut builder = Builder::new_multi_thread();
+        builder.worker_threads(threads);
+        builder
     };
-    builder.worker_threads(threads).event_interval(EVENT_INTERVAL).enable_all().build()
+    builder.event_interval(EVENT_INTERVAL).enable_all().build()
 }
 
 async fn serve(config: &Config) -> Result<(), Failure> {
