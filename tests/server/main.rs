@@ -1,10 +1,9 @@
-//! The server over real sockets: who may do what, connections, encryption, limits, browsers, and how it stops.
+//! The server over real sockets: who may do what, connections, encryption, limits and browsers.
 #![cfg(feature = "server")]
 
 mod access;
 mod connections;
 mod limits;
-mod serving;
 mod tls;
 mod web;
 

@@ -1,4 +1,6 @@
 //! The server layer over real sockets: health, reflection, what guards a call, what is logged, and how it stops.
+//! A program of its own, since what is logged depends on what other tests of the same process let be logged.
+#![cfg(feature = "server")]
 
 use mancala::server::{self, Api, ServeError, Settings, Stopped};
 use mancala::wire::access::Access;
