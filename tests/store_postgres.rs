@@ -9,7 +9,7 @@ mod postgres;
 
 // The tests of the server's own encryption use the rest of it.
 #[allow(dead_code)]
-#[path = "tls/authority.rs"]
+#[path = "server/tls/authority.rs"]
 mod authority;
 #[path = "store_postgres/groups.rs"]
 mod groups;
