@@ -20,9 +20,11 @@ use tokio::sync::{OwnedSemaphorePermit, oneshot};
 /// Most jobs of one transaction.
 const BATCH: usize = 1024;
 
-/// Rows that are written before the log is moved into the file. A change of a session writes about three, and as many pages, so the log
-/// stays at some 50 MiB, which a start after a crash reads in a fraction of a second.
-const ROWS_PER_CHECKPOINT: u64 = 3 * 4096;
+/// Jobs after which the log is moved into the file. Most write about three pages, so the log stays at some 50 MiB, which a start after a
+/// crash reads in a fraction of a second.
+const JOBS_PER_CHECKPOINT: usize = 4096;
+/// The same in rows: batches and copied sessions write thousands in one job.
+const ROWS_PER_CHECKPOINT: u64 = 3 * JOBS_PER_CHECKPOINT as u64;
 
 /// After a transaction of several jobs the next one waits so long for more, while their callers ask for what comes next. Half-empty
 /// transactions cost nearly as much as full ones. A caller that is alone waits for nobody.
@@ -115,13 +117,14 @@ enum Turn {
 impl Writer {
     /// Works until it is told to close, or until nobody can tell it anything any more.
     pub fn run(self) {
-        let mut rows_at_checkpoint = 0;
+        let (mut jobs_since_checkpoint, mut rows_at_checkpoint) = (0, 0);
         let mut next_retry = Instant::now();
         let mut last = 1;
         loop {
             match self.next(next_retry, last) {
                 Turn::Write { jobs, then_close } => {
                     last = jobs.len();
+                    jobs_since_checkpoint += jobs.len();
                     let before = self.condition.health();
                     self.write(jobs);
                     if before == Health::Writable {
@@ -137,9 +140,10 @@ impl Writer {
                 }
             }
             let rows = self.connection.total_changes();
-            if rows - rows_at_checkpoint >= ROWS_PER_CHECKPOINT && self.condition.health() == Health::Writable {
+            let is_due = jobs_since_checkpoint >= JOBS_PER_CHECKPOINT || rows - rows_at_checkpoint >= ROWS_PER_CHECKPOINT;
+            if is_due && self.condition.health() == Health::Writable {
                 self.checkpoint("PRAGMA wal_checkpoint(PASSIVE)");
-                rows_at_checkpoint = rows;
+                (jobs_since_checkpoint, rows_at_checkpoint) = (0, rows);
             }
         }
         self.close();
