@@ -32,8 +32,11 @@ pub(super) async fn check_server(client: &Client, allow_unsafe: bool) -> Result<
     let row = client.query_one(sql::SERVER, &[]).await?;
     let in_recovery: bool = row.try_get(0)?;
     let setting = |column: usize| row.try_get::<_, Option<String>>(column);
-    if in_recovery || setting(1)?.as_deref() == Some("on") {
+    if in_recovery {
         return Err(NoContact::Lasting(OpenError::Standby));
+    }
+    if setting(1)?.as_deref() == Some("on") {
+        return Err(NoContact::Lasting(OpenError::ReadOnly));
     }
     for (column, name) in [(2, "fsync"), (3, "full_page_writes"), (4, "synchronous_commit")] {
         if !allow_unsafe && setting(column)?.as_deref() == Some("off") {

@@ -4,7 +4,7 @@
 use super::condition::Condition;
 use super::contact::{NoContact, check_server, migrate, refuse_half_copied, refuse_other_server};
 use super::errors::{Trouble, text, trouble};
-use super::tls::Connector;
+use super::tls::{Connector, Opened};
 use super::{OpenError, Options, sql};
 use crate::store::{Health, StoreError};
 use std::sync::Arc;
@@ -64,8 +64,10 @@ impl Keeper {
                     | OpenError::HalfCopied { .. } => {
                         self.condition.break_for_good(error.to_string());
                     }
-                    OpenError::Standby => self.condition.worsen(StoreError::Unwritable(error.to_string()), self.migrated),
-                    OpenError::Refused(_)
+                    OpenError::ReadOnly => self.condition.worsen(StoreError::Unwritable(error.to_string()), self.migrated),
+                    // What a standby shows may be older than what has been acknowledged.
+                    OpenError::Standby
+                    | OpenError::Refused(_)
                     | OpenError::Untrusted(_)
                     | OpenError::Url(_)
                     | OpenError::Authorities { .. }
@@ -98,8 +100,9 @@ impl Keeper {
                 let opened = timeout(self.options.connect_timeout(), self.connector.open(None)).await;
                 let opened =
                     opened.map_err(|_| NoContact::Passing(Trouble::Lost, "the database does not answer in time".into()))?;
-                let (mut client, _ends_with_it) = opened?;
+                let Opened { mut client, place, task: _ends_with_it } = opened?;
                 check_server(&client, self.options.allow_unsafe_database).await?;
+                self.connector.prefer(place);
                 if !self.migrated {
                     migrate(&mut client).await?;
                     refuse_half_copied(&client).await?;

@@ -37,12 +37,14 @@ pub enum OpenError {
         /// The server's setting.
         setting: &'static str,
     },
-    /// The server takes no writes.
+    /// The server follows another one.
     #[error(
-        "the database server is a standby or read-only; give the URL of the primary, or of all of them with \
-         target_session_attrs=read-write"
+        "the database server is a standby; give the URL of the primary, or of all of them with target_session_attrs=read-write"
     )]
     Standby,
+    /// The server takes no writes, though it follows no other.
+    #[error("the database server is set to read-only; see its default_transaction_read_only, and that of the database and the user")]
+    ReadOnly,
     /// A newer program has made the tables.
     #[error("the database was made by a newer version of this program (migration {0}); use that version or a newer one")]
     Newer(String),
