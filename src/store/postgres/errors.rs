@@ -101,7 +101,9 @@ impl Trouble {
     /// What the caller is told of a statement that certainly was not carried out.
     pub fn answer(self, why: String) -> StoreError {
         match self {
-            Trouble::Lost | Trouble::Again | Trouble::Locked | Trouble::Refused | Trouble::Untrusted => StoreError::Unavailable(why),
+            Trouble::Lost | Trouble::Again | Trouble::Locked | Trouble::Refused | Trouble::Untrusted => {
+                StoreError::Unavailable(why)
+            }
             Trouble::Full => StoreError::Full(why),
             Trouble::ReadOnly => StoreError::Unwritable(why),
             Trouble::Taken | Trouble::Damaged | Trouble::Fault => StoreError::Damaged(why),

@@ -74,9 +74,7 @@ impl Hints {
                 let sent = match &client {
                     Some(client) if !client.is_closed() => timeout(PATIENCE, client.query(sql::TELL, &[&message])).await,
                     _ => match timeout(PATIENCE, connector.open(None)).await {
-                        Ok(Ok(opened)) => {
-                            timeout(PATIENCE, client.insert(opened.client).query(sql::TELL, &[&message])).await
-                        }
+                        Ok(Ok(opened)) => timeout(PATIENCE, client.insert(opened.client).query(sql::TELL, &[&message])).await,
                         _ => break,
                     },
                 };

@@ -5,12 +5,11 @@
 
 use super::condition::Condition;
 use super::errors::{Trouble, text, text_of_pool, trouble, trouble_of_pool};
+use super::pooled::{Busy, SILENT, STANDBY, admit, follows};
 use super::tls::{Connector, Opened};
 use super::{OpenError, Options, sql};
 use crate::store::{StoreError, StoreMetrics};
-use deadpool_postgres::{
-    Client, Hook, HookError, Manager, ManagerConfig, Object, Pool, RecyclingMethod, Runtime, Timeouts,
-};
+use deadpool_postgres::{Client, Hook, Manager, ManagerConfig, Object, Pool, RecyclingMethod, Runtime, Timeouts};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::{Instant, sleep, timeout, timeout_at};
@@ -82,18 +81,16 @@ struct Failed {
 }
 
 impl Link {
-    pub fn new(
-        options: Options,
-        connector: Connector,
-        condition: Arc<Condition>,
-        servers: Servers,
-    ) -> Result<Link, OpenError> {
+    pub fn new(options: Options, connector: Connector, condition: Arc<Condition>, servers: Servers) -> Result<Link, OpenError> {
         let config = ManagerConfig { recycling_method: RecyclingMethod::Fast };
         let manager = Manager::from_connect(connector.config().clone(), connector.clone(), config);
         let mut pool = Pool::builder(manager).max_size(options.connections).runtime(Runtime::Tokio1);
         if servers == Servers::Primary {
-            let patience = options.connect_timeout();
-            pool = pool.post_create(Hook::async_fn(move |client, _| Box::pin(refuse_standby(client, patience))));
+            let (condition, patience) = (condition.clone(), options.connect_timeout());
+            pool = pool.post_create(Hook::async_fn(move |client, _| {
+                let condition = condition.clone();
+                Box::pin(async move { admit(client, &condition, patience).await })
+            }));
         }
         let pool = pool.build().map_err(|error| OpenError::Url(error.to_string()))?;
         Ok(Link { pool, connector, condition, options, metrics: StoreMetrics::default(), calls: TaskTracker::new() })
@@ -138,8 +135,7 @@ impl Link {
     /// Makes what an earlier attempt has stored as durable as any write that is acknowledged. The server may have restarted since, and
     /// what it then shows need not be on its standby.
     pub async fn confirm(&self, written: &Written) -> Result<(), StoreError> {
-        let heartbeat =
-            self.repeat(Statement::Kept(sql::HEARTBEAT, &[]), written.deadline, self.options.attempt_timeout());
+        let heartbeat = self.repeat(Statement::Kept(sql::HEARTBEAT, &[]), written.deadline, self.options.attempt_timeout());
         heartbeat.await.map(drop).map_err(|error| StoreError::Unknown(error.to_string()))
     }
 
@@ -321,56 +317,10 @@ impl Link {
     }
 }
 
-/// A connection with a statement under way. When nobody waits for its answer any more it is given up, for whoever had it next would wait
-/// for that answer first.
-struct Busy(Option<Client>);
-
-impl Busy {
-    const fn with(client: Client) -> Busy {
-        Busy(Some(client))
-    }
-
-    fn client(&self) -> &Client {
-        self.0.as_ref().expect("it is there until it is free")
-    }
-
-    /// It has been answered.
-    fn free(mut self) -> Client {
-        self.0.take().expect("it is there until it is free")
-    }
-}
-
-impl Drop for Busy {
-    fn drop(&mut self) {
-        if let Some(client) = self.0.take() {
-            drop(Object::take(client));
-        }
-    }
-}
-
 /// A statement whose time was over before it was sent. (What a time-out is for is begun even if the time is over.)
 fn not_sent(busy: Busy) -> Failed {
     drop(busy.free());
     Failed { trouble: Trouble::Again, why: "no time is left".into(), in_doubt: false }
-}
-
-const SILENT: &str = "the database does not answer in time";
-const STANDBY: &str = "the database server is a standby";
-
-/// Looks at a new connection before it is used.
-async fn refuse_standby(client: &tokio_postgres::Client, patience: Duration) -> Result<(), HookError> {
-    match timeout(patience, follows(client)).await {
-        Ok(Ok(false)) => Ok(()),
-        Ok(Ok(true)) => Err(HookError::message(STANDBY)),
-        Ok(Err(error)) => Err(HookError::Backend(error)),
-        Err(_) => Err(HookError::message(SILENT)),
-    }
-}
-
-/// Whether a server is a standby.
-async fn follows(client: &tokio_postgres::Client) -> Result<bool, tokio_postgres::Error> {
-    let rows = client.query_typed(sql::FOLLOWS, &[]).await?;
-    rows.first().map_or(Ok(false), |row| row.try_get(0))
 }
 
 /// Between a half and one.

@@ -19,6 +19,7 @@ mod link;
 mod lists;
 mod open_error;
 mod options;
+mod pooled;
 mod reads;
 mod sql;
 mod text;
@@ -68,8 +69,14 @@ impl PostgresStore {
         let condition = Arc::new(Condition::unreached());
         let link = Arc::new(Link::new(options.clone(), connector.clone(), condition.clone(), Servers::Primary)?);
         let appends = Arc::new(Appends::new(link.clone()));
-        let mut keeper =
-            Keeper { connector: connector.clone(), options, condition: condition.clone(), client: None, migrated: false };
+        let mut keeper = Keeper {
+            connector: connector.clone(),
+            link: link.clone(),
+            options,
+            condition: condition.clone(),
+            client: None,
+            migrated: false,
+        };
         keeper.begin().await?;
         let hints = Arc::new(Hints::new());
         let mut tasks = JoinSet::new();

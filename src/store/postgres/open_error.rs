@@ -43,8 +43,27 @@ pub enum OpenError {
     )]
     Standby,
     /// The server takes no writes, though it follows no other.
-    #[error("the database server is set to read-only; see its default_transaction_read_only, and that of the database and the user")]
+    #[error(
+        "the database server is set to read-only; see its default_transaction_read_only, and that of the database and the user"
+    )]
     ReadOnly,
+    /// The server lacks what is needed.
+    #[error("the database server is Postgres {version}, which is too old; {needed} or newer is needed")]
+    TooOld {
+        /// What it says it is.
+        version: String,
+        /// The oldest that will do.
+        needed: u32,
+    },
+    /// The database can't hold all texts.
+    #[error(
+        "the database is in {encoding}, which can't hold every text; make one in UTF8 (CREATE DATABASE ... TEMPLATE template0 \
+         ENCODING 'UTF8')"
+    )]
+    Encoding {
+        /// What it is in.
+        encoding: String,
+    },
     /// A newer program has made the tables.
     #[error("the database was made by a newer version of this program (migration {0}); use that version or a newer one")]
     Newer(String),
