@@ -15,6 +15,8 @@ mod authority;
 mod groups;
 #[path = "store_postgres/hints.rs"]
 mod hints;
+#[path = "store_postgres/hosts.rs"]
+mod hosts;
 #[path = "store_postgres/outages.rs"]
 mod outages;
 #[path = "store_postgres/plans.rs"]
@@ -25,6 +27,8 @@ mod rights;
 mod statements;
 #[path = "store_postgres/tls.rs"]
 mod tls;
+#[path = "store_postgres/waiting.rs"]
+mod waiting;
 
 use mancala::store::Store;
 use mancala::store::postgres::{Options, PostgresStore};

@@ -133,6 +133,10 @@ async fn what_someone_must_mend_is_an_error() {
     cluster.sql(&other, "CREATE TABLE sessions (n int)");
     assert!(matches!(refused(Options::new(cluster.url(&other))).await, OpenError::Foreign(_)));
 
+    cluster.sql("postgres", "CREATE DATABASE latin TEMPLATE template0 ENCODING 'LATIN1'");
+    let refusal = refused(Options::new(cluster.url("latin"))).await;
+    assert!(matches!(&refusal, OpenError::Encoding { encoding } if encoding == "LATIN1"), "{refusal}");
+
     // As if they had been filled by a server that has carried out far more.
     for (table, columns, column) in [
         ("events", "session_id, seq, time, first, body, hash, tx) VALUES ('s', 1, 1, true, '', '', ", "tx"),
@@ -217,17 +221,16 @@ async fn nothing_takes_longer_than_it_may() {
     tokio::time::sleep(Duration::from_millis(300)).await;
     let begun = Instant::now();
     let stuck = store.append(suite::append("s", 1)).await;
-    assert!(matches!(stuck, Err(StoreError::Unknown(_))), "{stuck:?}");
+    assert!(matches!(stuck, Err(StoreError::Unavailable(_))), "{stuck:?}");
     let took = begun.elapsed();
-    assert!(took >= Duration::from_millis(1_000) && took < Duration::from_millis(1_600), "{took:?}");
+    assert!(took >= Duration::from_millis(800) && took < Duration::from_millis(1_600), "{took:?}");
     assert_eq!(store.head("s").await.expect("reads go on").expect("the session").version, 1);
     assert_eq!(store.create(suite::create("t")).await, Ok(Created::Done), "so do other writes");
     let page = store.changes(before.clone(), 10).await.expect("changes").expect("a known place");
     assert_eq!((page.changes.len(), page.caught_up), (0, false), "what comes later may come before");
     let _cluster = blocker.await.expect("it ends");
-    // What was unknown was not carried out, or was: then it says so itself.
-    let ended = store.append(suite::append("s", 1)).await;
-    assert!(matches!(ended, Ok(Appended::Done | Appended::Conflict)), "{ended:?}");
+    // Nothing was left behind that waits for the row.
+    assert_eq!(store.append(suite::append("s", 1)).await, Ok(Appended::Done));
     let page = store.changes(before, 10).await.expect("changes").expect("a known place");
     assert_eq!(page.changes.len(), 2);
     assert_eq!(store.delete(suite::delete("t")).await, Ok(Deleted::Done));
