@@ -87,7 +87,7 @@ async fn same_requests(ground: Arc<dyn Ground>, requests: u64) {
     let firsts: Vec<_> = firsts.iter().map(|first| first.load(Ordering::Relaxed)).collect();
     report!("{requests} requests, each of {SERVERS} servers at once, in {:?}; carried out by {firsts:?}", begun.elapsed());
     assert_eq!(firsts.iter().sum::<u64>(), requests, "each was carried out once");
-    assert!(firsts.iter().all(|first| *first > 0), "no server was always late: {firsts:?}");
+    assert!(firsts.iter().filter(|first| **first > 0).count() > 1, "it was no race: {firsts:?}");
 }
 
 /// One who plays session after session, and makes every request of all servers at once.
