@@ -173,16 +173,17 @@ impl Census {
                 Changed::Events(new) => {
                     events += new.len();
                     let stage = self.there().find(|stage| stage.head.session_id == id);
-                    let known = stage.map_or(&[][..], |stage| &stage.events);
+                    let known = stage.map_or(&[][..], |stage| stage.events.as_slice());
                     let first = new.first().map_or(0, |event| event.seq as usize).saturating_sub(1);
                     let before = known.get(first.wrapping_sub(1)).and_then(|event| event.hash).unwrap_or(EventHash::START);
                     if !new.is_empty() && known.get(first..first + new.len()) == Some(&new[..]) {
                         continue;
                     }
                     // Whoever follows a session holds its events against their hashes.
-                    match is_chain(before, &new) {
-                        false => found.refused("changes", &StoreError::Damaged("no chain".to_owned())),
-                        true => found.wrong(format!("changes of {id}: {new:?}")),
+                    if is_chain(before, &new) {
+                        found.wrong(format!("changes of {id}: {new:?}"));
+                    } else {
+                        found.refused("changes", &StoreError::Damaged("no chain".to_owned()));
                     }
                 }
             }

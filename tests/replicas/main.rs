@@ -50,6 +50,10 @@ mod proxy;
 mod remote;
 mod replica;
 mod rolling;
+#[cfg(target_os = "linux")]
+#[path = "../support/sandbox.rs"]
+#[allow(dead_code)]
+mod sandbox;
 mod scene;
 mod slow;
 mod starts;
