@@ -14,8 +14,8 @@ use tokio::sync::watch;
 use tonic::Request;
 
 /// The program's limit on a call.
-const DEADLINE: Duration = Duration::from_millis(500);
-const LIMITED: (&str, &str) = ("MANCALA_SERVER__REQUEST_TIMEOUT", "500ms");
+const DEADLINE: Duration = Duration::from_secs(1);
+const LIMITED: (&str, &str) = ("MANCALA_SERVER__REQUEST_TIMEOUT", "1s");
 
 /// How long fsync takes, and how long it is so slow.
 const SLOW: [(u64, Duration); 4] = [
