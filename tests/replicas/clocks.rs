@@ -143,12 +143,17 @@ async fn rounds_end_once_and_no_earlier_than_clocks_differ() {
             }
         }
     }
-    // Whoever ends it a second time does so by now.
+    let shown = async |place, session_id: &str| {
+        let request = proto::GetSessionRequest { session_id: session_id.to_owned(), version: None };
+        fleet.replica(place).sessions().get_session(request).await.expect("an answer").into_inner()
+    };
+    // Asked one after the other.
+    let [behind, ahead] = [shown(2, "apart-0").await, shown(1, "apart-0").await].map(|shown| shown.server_time.expect("a time"));
+    assert!(ahead.seconds - behind.seconds >= 2, "the clocks differ: {behind:?} and {ahead:?}");
+    // Whoever ends a round a second time does so by now.
     tokio::time::sleep(APART).await;
     for (session, story) in &stories {
-        let request = proto::GetSessionRequest { session_id: session.clone(), version: None };
-        let shown = fleet.replica(0).sessions().get_session(request).await.expect("an answer").into_inner();
-        let version = shown.session.expect("a session").version;
+        let version = shown(0, session).await.session.expect("a session").version;
         let once = Story { timed_out: 1, rounds_ended: 1, ended: 1, versions: (1..=version).collect(), ..Story::default() };
         assert_eq!(*story, once, "{session}");
     }
