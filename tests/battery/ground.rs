@@ -2,7 +2,7 @@
 
 use crate::fuzzed::MemoryStore;
 use crate::postgres::Cluster;
-use crate::wrapped_store::Linked;
+use crate::wrapped_store::linked;
 use async_trait::async_trait;
 use mancala::store::postgres::PostgresStore;
 use mancala::store::sqlite::SqliteStore;
@@ -32,7 +32,7 @@ pub struct One {
 
 impl One {
     fn over(inner: Arc<dyn Store>, folder: Option<TempDir>) -> One {
-        One { store: Linked::new(inner, broadcast::Sender::new(64), told()), _folder: folder }
+        One { store: linked(inner, broadcast::Sender::new(64), told()), _folder: folder }
     }
 
     pub fn memory() -> One {
@@ -75,6 +75,6 @@ impl Ground for Database {
     async fn store(&self) -> Arc<dyn Store> {
         let options = postgres::Options { connections: CONNECTIONS, ..postgres::Options::new(&self.url) };
         let inner = Arc::new(PostgresStore::connect(options).await.expect("a database"));
-        Linked::new(inner, self.hints.clone(), told())
+        linked(inner, self.hints.clone(), told())
     }
 }

@@ -132,7 +132,7 @@ async fn rounds_end_once_and_no_earlier_than_clocks_differ() {
         // All at one of them, or one after the other.
         let places = [0, 1, 2].map(|call| number + call * (number / 3 % 2));
         sent.insert(session.clone(), leave_running(&fleet, &session, ENOUGH, places).await);
-        while sent.len() % 12 == 0 && stories.values().filter(|story| story.ended > 0).count() < sent.len() {
+        while sent.len().is_multiple_of(12) && stories.values().filter(|story| story.ended > 0).count() < sent.len() {
             let news = timeout(Duration::from_secs(60), feed.message()).await.expect("news in time");
             for change in news.expect("the feed goes on").expect("the feed goes on").changes {
                 let (since, story) = (sent[&change.session_id].elapsed(), stories.entry(change.session_id.clone()).or_default());

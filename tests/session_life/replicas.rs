@@ -2,7 +2,7 @@
 //! happens at the other, with hints and without.
 
 use super::servers::{Pair, ask, made, new_session, play};
-use super::wrapped_store::Linked;
+use super::wrapped_store::linked;
 use mancala::game::Seat;
 use mancala::service::{Filter, ServiceError, Sessions, Target};
 use mancala::session::{Claimant, Command, Credential, Player, SeatCommand, SecretHash, Session};
@@ -27,7 +27,7 @@ impl Replicas {
         let (hints, _) = broadcast::channel(64);
         let told = Arc::new(AtomicBool::new(true));
         let link = (hints.clone(), told.clone());
-        let pair = Pair::over(|inner| Linked::new(inner, link.0, link.1));
+        let pair = Pair::over(|inner| linked(inner, link.0, link.1));
         let other = pair.other.clone();
         let informer = tokio::spawn(async move { match other.keep_informed().await {} });
         while hints.receiver_count() == 0 {

@@ -131,13 +131,6 @@ pub struct Linked {
     told: Arc<AtomicBool>,
 }
 
-impl Linked {
-    /// Hints are told as long as the last one says so.
-    pub fn new(inner: Arc<dyn Store>, hints: broadcast::Sender<Heard>, told: Arc<AtomicBool>) -> Arc<dyn Store> {
-        Arc::new(Wrapped(Linked { inner, hints, told }))
-    }
-}
-
 impl Wrap for Linked {
     fn inner(&self) -> &Arc<dyn Store> {
         &self.inner
@@ -156,6 +149,11 @@ impl Wrap for Linked {
     fn hear(&self) -> Option<Hearing> {
         Some(self.inner.hear().unwrap_or_else(|| self.hints.subscribe()))
     }
+}
+
+/// Makes such a store. Hints are told as long as `told` says so.
+pub fn linked(inner: Arc<dyn Store>, hints: broadcast::Sender<Heard>, told: Arc<AtomicBool>) -> Arc<dyn Store> {
+    Arc::new(Wrapped(Linked { inner, hints, told }))
 }
 
 /// A store of this process that several servers in it use.
