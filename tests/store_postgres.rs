@@ -4,6 +4,9 @@
 
 mod support;
 
+#[path = "support/form.rs"]
+#[allow(unused_macros)]
+mod form;
 #[path = "support/postgres.rs"]
 mod postgres;
 

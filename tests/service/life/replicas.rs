@@ -2,43 +2,17 @@
 //! happens at the other, with hints and without.
 
 use super::servers::{Pair, ask, made, new_session, play};
-use crate::wrapped_store::{Wrap, Wrapped};
+use crate::wrapped_store::linked;
 use mancala::game::Seat;
 use mancala::service::{Filter, ServiceError, Sessions, Target};
 use mancala::session::{Claimant, Command, Credential, Player, SeatCommand, SecretHash, Session};
-use mancala::store::{Heard, Hearing, Hint, Store};
+use mancala::store::Heard;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use tokio::sync::broadcast;
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
-
-/// A store that several servers of this process share, and the wire that their hints go by.
-struct Linked {
-    inner: Arc<dyn Store>,
-    hints: broadcast::Sender<Heard>,
-    told: Arc<AtomicBool>,
-}
-
-impl Wrap for Linked {
-    fn inner(&self) -> &Arc<dyn Store> {
-        &self.inner
-    }
-    fn is_shared(&self) -> bool {
-        true
-    }
-    fn tell(&self, session_id: &str, version: u32) {
-        if self.told.load(Ordering::SeqCst) {
-            let hints = Arc::new([Hint { session_id: session_id.to_owned(), version }]);
-            // Nobody may listen.
-            let _ = self.hints.send(Heard::Hints(hints));
-        }
-    }
-    fn hear(&self) -> Option<Hearing> {
-        Some(self.hints.subscribe())
-    }
-}
 
 /// Two servers, and what passes between them.
 struct Replicas {
@@ -53,7 +27,7 @@ impl Replicas {
         let (hints, _) = broadcast::channel(64);
         let told = Arc::new(AtomicBool::new(true));
         let link = (hints.clone(), told.clone());
-        let pair = Pair::over(|inner| Arc::new(Wrapped(Linked { inner, hints: link.0, told: link.1 })));
+        let pair = Pair::over(|inner| linked(inner, link.0, link.1));
         let other = pair.other.clone();
         let informer = tokio::spawn(async move { match other.keep_informed().await {} });
         while hints.receiver_count() == 0 {
