@@ -1,7 +1,7 @@
 //! `cargo bench --bench playouts`: random games through the public API beside the loop written by hand for each game, as a ratio.
 //!
 //! The two take turns, many short ones, so that whatever else the machine does meets both; each is given its best turn. Both play the
-//! same games: `tests/yardstick.rs`. `--json` prints one object; names of games choose some of them.
+//! same games: `tests/game/yardstick.rs`. `--json` prints one object; names of games choose some of them.
 
 mod yardstick;
 

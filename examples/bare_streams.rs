@@ -3,6 +3,8 @@
 //!
 //! It prints `listening on ADDRESS` and serves until it is killed.
 
+mod bare;
+
 use futures_util::future::{BoxFuture, ready};
 use futures_util::{FutureExt, Stream, StreamExt, stream};
 use http::{Request, Response};
@@ -12,15 +14,12 @@ use std::convert::Infallible;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll};
-use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tokio_stream::wrappers::WatchStream;
 use tonic::Status;
 use tonic::body::Body;
 use tonic::codegen::Service;
 use tonic::server::{Grpc, NamedService};
-use tonic::transport::Server;
-use tonic::transport::server::TcpIncoming;
 use tonic_prost::ProstCodec;
 
 /// The last message of each session.
@@ -34,7 +33,7 @@ struct Bare {
 }
 
 impl NamedService for Bare {
-    const NAME: &'static str = "mancala.v1.SessionService";
+    const NAME: &'static str = bare::SESSION_SERVICE;
 }
 
 impl Service<Request<Body>> for Bare {
@@ -117,11 +116,5 @@ fn message(version: u32) -> WatchSessionResponse {
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
-    runtime.block_on(async {
-        let listener = TcpListener::bind("127.0.0.1:0").await?;
-        println!("listening on {}", listener.local_addr()?);
-        let incoming = TcpIncoming::from(listener).with_nodelay(Some(true));
-        Server::builder().add_service(Bare::default()).serve_with_incoming(incoming).await?;
-        Ok(())
-    })
+    bare::serve(&runtime, Bare::default())
 }

@@ -4,17 +4,22 @@
 
 mod support;
 
+#[path = "support/form.rs"]
+#[allow(unused_macros)]
+mod form;
 #[path = "support/postgres.rs"]
 mod postgres;
 
 // The tests of the server's own encryption use the rest of it.
 #[allow(dead_code)]
-#[path = "tls/authority.rs"]
+#[path = "server/tls/authority.rs"]
 mod authority;
 #[path = "store_postgres/groups.rs"]
 mod groups;
 #[path = "store_postgres/hints.rs"]
 mod hints;
+#[path = "store_postgres/hosts.rs"]
+mod hosts;
 #[path = "store_postgres/outages.rs"]
 mod outages;
 #[path = "store_postgres/plans.rs"]
@@ -25,6 +30,8 @@ mod rights;
 mod statements;
 #[path = "store_postgres/tls.rs"]
 mod tls;
+#[path = "store_postgres/waiting.rs"]
+mod waiting;
 
 use mancala::store::Store;
 use mancala::store::postgres::{Options, PostgresStore};

@@ -130,7 +130,7 @@ fn fill(path: &Path) {
 fn a_full_disk_is_told_and_survived() {
     with_own_mounts("a_full_disk_is_told_and_survived", || {
         let folder = TempDir::new().expect("a folder");
-        mount_small_disk(folder.path(), 4096);
+        let _mounted = mount_small_disk(folder.path(), 4096);
         let (store, ballast) = (folder.path().join("store.db"), folder.path().join("ballast"));
         let runtime = tokio::runtime::Runtime::new().expect("a runtime");
         runtime.block_on(async {

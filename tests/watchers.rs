@@ -2,6 +2,10 @@
 
 #![cfg(feature = "server")]
 
+#[macro_use]
+#[path = "support/form.rs"]
+mod form;
+
 #[path = "support/app.rs"]
 mod app;
 #[path = "watchers/crowd.rs"]
@@ -30,7 +34,4 @@ mod truth;
 #[path = "watchers/watcher.rs"]
 mod watcher;
 
-/// Whether the batteries run their large counts.
-fn long_form() -> bool {
-    std::env::var("MANCALA_TEST_LONG").is_ok_and(|value| value == "1")
-}
+use form::long_form;

@@ -2,7 +2,7 @@
 //!
 //! Plain loops over bytes, as one writes who knows the game and wants nothing else: single games with default options, no text, no
 //! steps, no options, no closed pits, no check of a move. The games end as the engine's do, by the rules and by the usual guards. The
-//! dice are the engine's and are asked in the same order, so that a seed means the same game here and there: `tests/yardstick.rs`
+//! dice are the engine's and are asked in the same order, so that a seed means the same game here and there: `tests/game/yardstick.rs`
 //! holds every position against the vectors and whole games against the engine.
 
 pub mod ali_guli_mane;

@@ -19,7 +19,8 @@ pub struct Opened {
 pub async fn open(config: &StoreConfig) -> Result<Opened, Failure> {
     match config.location() {
         Location::Sqlite(path) => {
-            let store = Arc::new(SqliteStore::open(&path, sqlite::Options::default()).map_err(Failure::run)?);
+            let open = tokio::task::spawn_blocking(move || SqliteStore::open(&path, sqlite::Options::default()));
+            let store = Arc::new(open.await.map_err(Failure::run)?.map_err(Failure::run)?);
             let counted = store.clone();
             Ok(Opened { metrics: store.metrics().clone(), queued: Arc::new(move || counted.queued()), store })
         }

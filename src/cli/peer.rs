@@ -54,6 +54,9 @@ impl PeerArgs {
                 let certificate = read(&own)?;
                 endpoint("https")?.tls_config(self.tls(&certificate, first_name(&certificate), address.ip())?)
             }
+            (None, None) if self.server_name.is_some() || self.certificate.is_some() => {
+                return Err(Failure::usage("--server-name, --certificate and --key are for TLS: give --ca too"));
+            }
             (None, None) => Ok(endpoint("http")?),
         };
         Ok(Peer { address, endpoint: endpoint.map_err(|error| Failure::run(with_causes(&error)))? })

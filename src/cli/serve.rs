@@ -19,6 +19,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::net::TcpListener;
+use tokio::runtime::{Builder, Runtime};
 use tokio::sync::{oneshot, watch};
 use tokio::task::JoinSet;
 
@@ -40,12 +41,7 @@ pub struct Args {
 
 pub fn run(args: Args) -> Result<(), Failure> {
     let config = args.config.load()?;
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(config.server.worker_threads())
-        .event_interval(EVENT_INTERVAL)
-        .enable_all()
-        .build()
-        .map_err(|error| Failure::run(format!("threads can't be started: {error}")))?;
+    let runtime = runtime(&config).map_err(|error| Failure::run(format!("threads can't be started: {error}")))?;
     let telemetry = {
         let _in_runtime = runtime.enter();
         telemetry::init(&config.log, &config.telemetry).map_err(Failure::run)?
@@ -57,12 +53,34 @@ pub fn run(args: Args) -> Result<(), Failure> {
     served
 }
 
+/// What calls are answered in. One thread is quickest in the runtime that is made for one, where nothing is handed over or locked.
+/// Traces need another: the last ones are sent while the first thread waits for that.
+fn runtime(config: &Config) -> io::Result<Runtime> {
+    let threads = config.server.worker_threads();
+    let mut builder = if threads == 1 && config.telemetry.otlp_endpoint.is_none() {
+        Builder::new_current_thread()
+    } else {
+        let mut builder = Builder::new_multi_thread();
+        builder.worker_threads(threads);
+        builder
+    };
+    builder.event_interval(EVENT_INTERVAL).enable_all().build()
+}
+
 async fn serve(config: &Config) -> Result<(), Failure> {
     let signals = StopSignals::listen().map_err(|error| Failure::run(format!("signals can't be listened to: {error}")))?;
     let mut settings = config.settings();
     settings.connections.max_connections = server::connections_that_fit(settings.connections.max_connections);
     server::check(&settings).map_err(Failure::run)?;
-    let opened = open_store::open(&config.store).await?;
+    let mut stopped = Box::pin(stop(signals));
+    // A file may take its time to be checked, and a database that does not answer takes all of it.
+    let opened = tokio::select! {
+        opened = open_store::open(&config.store) => opened?,
+        () = &mut stopped => {
+            tracing::info!("stopped before the store was open");
+            return Ok(());
+        }
+    };
     let store = opened.store.clone();
     let listener =
         TcpListener::bind(config.server.listen).await.map_err(|error| cannot_listen("--listen", config.server.listen, &error))?;
@@ -101,7 +119,7 @@ async fn serve(config: &Config) -> Result<(), Failure> {
     tokio::spawn(follow(store.health(), ready, broken));
     let stop = async {
         tokio::select! {
-            () = stop(signals) => {}
+            () = stopped => {}
             Ok(()) = breaks => tracing::error!("the store is broken; stopping"),
         }
         leaving.send_replace(true);

@@ -16,7 +16,7 @@ pub struct StoreConfig {
     pub path: PathBuf,
     /// The URL of a Postgres database; empty: there is none. It may bear a password, and is written out without it.
     pub url: String,
-    /// A file with the password for the database; empty: there is none.
+    /// A file with the password for the database, where the URL has none; empty: there is none.
     pub password_file: PathBuf,
     /// Sessions that are kept in memory between calls, the last used ones. Most take a few kilobytes, one of 2,000 plies up to half a
     /// megabyte.
@@ -92,6 +92,9 @@ impl StoreConfig {
                 "store.tls_ca",
                 "with store.tls = \"on\" it must name a file with the authorities for the server's certificate",
             );
+        }
+        if !store.tls && !store.tls_ca.as_os_str().is_empty() {
+            given.fault("store.tls_ca", "it is for nothing without store.tls = \"on\"");
         }
         if !store.url.is_empty()
             && let Err(error) = store.options_with(None).check()

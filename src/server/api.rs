@@ -2,19 +2,19 @@
 
 use super::layers::Limits;
 use super::measure::CallMetrics;
+use super::services::{Answer, Services};
 use crate::wire::access::Access;
 use http::{Request, Response};
 use std::convert::Infallible;
 use tonic::body::Body;
 use tonic::codegen::Service;
 use tonic::server::NamedService;
-use tonic::service::Routes;
 
 /// gRPC services, their names, their descriptors and who may call them, kept together so that health and reflection can't differ
 /// from what is served, and nothing is served that everybody may call by mistake.
 #[derive(Clone)]
 pub struct Api {
-    pub(super) routes: Routes,
+    pub(super) services: Services,
     pub(super) names: Vec<&'static str>,
     pub(super) descriptors: &'static [u8],
     pub(super) access: Access,
@@ -27,7 +27,7 @@ impl Api {
     /// the services to come, and `access` says who may call them.
     pub fn new(descriptors: &'static [u8], access: Access) -> Self {
         let (limits, metrics) = (Limits::default(), CallMetrics::default());
-        Self { routes: Routes::default(), names: Vec::new(), descriptors, access, limits, metrics }
+        Self { services: Services::default(), names: Vec::new(), descriptors, access, limits, metrics }
     }
 
     /// Limits callers.
@@ -45,11 +45,10 @@ impl Api {
     /// Adds a service: one of the generated `...Server` types.
     pub fn with<S>(mut self, service: S) -> Self
     where
-        S: Service<Request<Body>, Response = Response<Body>, Error = Infallible> + NamedService,
+        S: Service<Request<Body>, Response = Response<Body>, Error = Infallible, Future = Answer> + NamedService,
         S: Clone + Send + Sync + 'static,
-        S::Future: Send,
     {
-        self.routes = self.routes.add_service(service);
+        self.services = self.services.with(service);
         self.names.push(S::NAME);
         self
     }

@@ -14,7 +14,6 @@ use hyper::body::Incoming;
 use hyper::server::conn::{http1, http2};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::GracefulConnection;
-use hyper_util::service::TowerToHyperService;
 use std::convert::Infallible;
 use std::io;
 use std::net::SocketAddr;
@@ -24,9 +23,10 @@ use std::time::Duration;
 use tokio::net::TcpStream;
 use tokio::sync::watch;
 use tokio_util::either::Either;
+use tonic::Status;
 use tonic::body::Body;
 use tonic::transport::server::TcpConnectInfo;
-use tower::{Service, ServiceExt};
+use tower::Service;
 
 /// The largest list of request headers (gRPC metadata) that is read, in bytes.
 const MAX_HEADERS: usize = 16 * 1024;
@@ -65,10 +65,11 @@ pub struct Host<S> {
 }
 
 /// Serves one connection to its end.
-pub async fn serve<S>(host: Arc<Host<S>>, stream: TcpStream, peer: SocketAddr, mut phase: watch::Receiver<Phase>)
+pub async fn serve<S, B>(host: Arc<Host<S>>, stream: TcpStream, peer: SocketAddr, mut phase: watch::Receiver<Phase>)
 where
-    S: Service<Request<Body>, Response = Response<Body>, Error = Infallible> + Clone + Send + 'static,
+    S: Service<Request<Body>, Response = Response<B>, Error = Infallible> + Clone + Send + Sync + 'static,
     S::Future: Send + 'static,
+    B: http_body::Body<Data = Bytes, Error = Status> + Send + Unpin + 'static,
 {
     let _open = Present::new(&host.counts, |counts| &counts.open);
     let info = TcpConnectInfo { local_addr: stream.local_addr().ok(), remote_addr: Some(peer) };
@@ -86,15 +87,17 @@ where
     };
     let Opened { stream, operator, protocol, first } = opened;
     let io = TokioIo::new(Socket::new(stream, protocol, first, &host.settings, host.counts.clone()));
-    let service = host.service.clone().map_request(move |request: Request<Incoming>| {
+    let shared = host.clone();
+    let service = hyper::service::service_fn(move |request: Request<Incoming>| {
         let mut request = request.map(Body::new);
         request.extensions_mut().insert(info.clone());
         if let Some(operator) = &operator {
             request.extensions_mut().insert(operator.clone());
         }
-        request
+        // It is ready at any time, as all are that can be put here.
+        let answer = shared.service.clone().call(request);
+        async move { answer.await.map(|response| response.map(Pieces::of)) }
     });
-    let service = TowerToHyperService::new(service.map_response(|response: Response<Body>| response.map(Pieces::of)));
     match protocol {
         Protocol::Http2 => {
             let streams = Streams { patience: host.settings.stall_timeout, counts: host.counts.clone() };

@@ -5,28 +5,17 @@ use super::peer::Proxies;
 use super::rates::{Limited, RateLimits, network};
 use crate::wire::Origin;
 use crate::wire::access::{Access, Caller, OperatorCertificate};
-use http::{Request, Response};
-use std::convert::Infallible;
+use http::Request;
 use std::net::IpAddr;
-use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll};
 use tonic::body::Body;
-use tonic::codegen::Service;
 use tonic::{Code, Status};
 
 /// Calls that go on after they were let in, and in which more is counted.
 const STREAMS: [&str; 2] = ["/mancala.v1.SessionService/Play", "/mancala.v1.SessionService/WatchSession"];
 
 /// Refuses calls that nobody of the caller's kind may make, and those that come too fast.
-#[derive(Clone)]
-pub struct Gate<S> {
-    inner: S,
-    keeper: Arc<Keeper>,
-}
-
-/// What a gate knows.
-pub struct Keeper {
+pub struct Gate {
     /// Recognises callers.
     pub access: Access,
     /// Counts their calls.
@@ -37,16 +26,9 @@ pub struct Keeper {
     pub metrics: CallMetrics,
 }
 
-impl<S> Gate<S> {
-    /// In front of `inner`.
-    pub fn new(inner: S, keeper: Keeper) -> Self {
-        Self { inner, keeper: Arc::new(keeper) }
-    }
-}
-
-impl Keeper {
+impl Gate {
     /// Lets a call in, with its caller in its extensions.
-    async fn admit(&self, request: &mut Request<Body>) -> Result<(), Status> {
+    pub async fn admit(&self, request: &mut Request<Body>) -> Result<(), Status> {
         let address = self.proxies.caller_of(request);
         let path = request.uri().path();
         let certificate = request.extensions().get::<OperatorCertificate>();
@@ -86,32 +68,5 @@ impl Keeper {
     fn limited(&self, Limited { kind, status }: Limited) -> Status {
         self.metrics.limited(kind);
         status
-    }
-}
-
-impl<S> Service<Request<Body>> for Gate<S>
-where
-    S: Service<Request<Body>, Response = Response<Body>, Error = Infallible> + Clone + Send + 'static,
-    S::Future: Send + 'static,
-{
-    type Response = Response<Body>;
-    type Error = Infallible;
-    type Future = Pin<Box<dyn Future<Output = Result<Response<Body>, Infallible>> + Send>>;
-
-    fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
-        self.inner.poll_ready(context)
-    }
-
-    fn call(&mut self, mut request: Request<Body>) -> Self::Future {
-        let keeper = self.keeper.clone();
-        // The one that said it was ready is the one to be called.
-        let ready = self.inner.clone();
-        let mut inner = std::mem::replace(&mut self.inner, ready);
-        Box::pin(async move {
-            match keeper.admit(&mut request).await {
-                Ok(()) => inner.call(request).await,
-                Err(status) => Ok(status.into_http()),
-            }
-        })
     }
 }

@@ -3,74 +3,57 @@
 
 use super::measure::CallMetrics;
 use super::room::Room;
-use crate::wire::complete;
 use crate::wire::deadline::{Deadline, TimeLimits};
 use crate::wire::reason::Reason;
 use crate::wire::refuse::Refused;
 use http::{Request, Response};
 use std::any::Any;
-use std::convert::Infallible;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::pin::{Pin, pin};
-use std::task::{Context, Poll};
+use std::pin::pin;
+use std::task::Poll;
+use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::{Instant, timeout_at};
 use tonic::body::Body;
-use tonic::codegen::Service;
 
 /// Answers DEADLINE_EXCEEDED for calls that take too long, INTERNAL for those that panic, and UNAVAILABLE for those that there is no
 /// room for. What it says is limited until the answer begins; a stream may last longer.
-#[derive(Debug, Clone)]
-pub struct Guard<S> {
-    inner: S,
-    limits: TimeLimits,
-    room: Room,
-    metrics: CallMetrics,
+pub struct Guard {
+    /// How long calls may take.
+    pub limits: TimeLimits,
+    /// How many there may be at once.
+    pub room: Room,
+    /// Counts those that panic.
+    pub metrics: CallMetrics,
 }
 
-impl<S> Guard<S> {
-    /// Guards calls of `inner`.
-    pub fn new(inner: S, limits: TimeLimits, room: Room, metrics: CallMetrics) -> Self {
-        Self { inner, limits, room, metrics }
-    }
-}
+/// A call's place in the room, if it needs one.
+type Place = Option<OwnedSemaphorePermit>;
 
-impl<S> Service<Request<Body>> for Guard<S>
-where
-    S: Service<Request<Body>, Response = Response<Body>, Error = Infallible>,
-    S::Future: Send + 'static,
-{
-    type Response = Response<Body>;
-    type Error = Infallible;
-    type Future = Pin<Box<dyn Future<Output = Result<Response<Body>, Infallible>> + Send>>;
-
-    fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
-        self.inner.poll_ready(context)
-    }
-
-    fn call(&mut self, mut request: Request<Body>) -> Self::Future {
-        let refused = |refused: Refused| Box::pin(std::future::ready(Ok(refused.into_status().into_http())));
-        let deadline = match Deadline::read(request.headers(), Instant::now(), self.limits) {
-            Ok(deadline) => deadline,
-            Err(malformed) => return refused(malformed),
-        };
-        let place = match self.room.enter(request.uri().path()) {
-            Ok(place) => place,
-            Err(overloaded) => return refused(overloaded),
-        };
+impl Guard {
+    /// Gives a call its deadline, which its handler finds in its extensions, and its place, to be kept until its answer begins.
+    ///
+    /// # Errors
+    /// When it has a malformed time limit, or there is no room.
+    pub fn enter(&self, request: &mut Request<Body>) -> Result<(Deadline, Place), Refused> {
+        let deadline = Deadline::read(request.headers(), Instant::now(), self.limits)?;
+        let place = self.room.enter(request.uri().path())?;
         request.extensions_mut().insert(deadline);
-        let answer = self.inner.call(request);
-        let metrics = self.metrics.clone();
-        Box::pin(async move {
-            let _place = place;
-            match timeout_at(deadline.answer_by, catch_panic(answer)).await {
-                Ok(Ok(answer)) => answer.map(complete),
-                Ok(Err(_panic)) => {
-                    metrics.panicked();
-                    Ok(Refused::plain(Reason::Internal).into_status().into_http())
-                }
-                Err(_elapsed) => Ok(deadline.exceeded().into_status().into_http()),
+        Ok((deadline, place))
+    }
+
+    /// What a part of a call came to.
+    ///
+    /// # Errors
+    /// What its caller is told if that did not come by its deadline, or panicked.
+    pub async fn keep<T>(&self, deadline: Deadline, part: impl Future<Output = T>) -> Result<T, Response<Body>> {
+        match timeout_at(deadline.answer_by, catch_panic(part)).await {
+            Ok(Ok(done)) => Ok(done),
+            Ok(Err(_panic)) => {
+                self.metrics.panicked();
+                Err(Refused::plain(Reason::Internal).into_status().into_http())
             }
-        })
+            Err(_elapsed) => Err(deadline.exceeded().into_status().into_http()),
+        }
     }
 }
 

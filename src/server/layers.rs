@@ -1,16 +1,24 @@
 //! What every call goes through, from the outside in: it is observed, guarded, and let in by the gate.
+//!
+//! These are functions that call each other rather than services in services: so a call is one future, and not a chain of boxes. What
+//! is handed to another by value stands in that future twice, so that futures which are handed on are small.
 
-use super::gate::{Gate, Keeper};
+use super::api::Api;
+use super::gate::Gate;
 use super::guard::Guard;
-use super::measure::CallMetrics;
-use super::observe::Observe;
+use super::observe::{Call, ObservedBody};
 use super::peer::Proxies;
 use super::rates::{RateLimits, Rates};
 use super::room::Room;
-use crate::wire::access::Access;
+use super::services::Services;
+use super::trace;
+use crate::wire::complete;
 use crate::wire::deadline::TimeLimits;
+use http::{Request, Response};
 use ipnet::IpNet;
-use tower::layer::{Layer, layer_fn};
+use std::sync::Arc;
+use tonic::body::Body;
+use tracing::instrument::Instrument;
 
 /// What callers are limited to, beside time.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -23,20 +31,45 @@ pub struct Limits {
     pub trusted_proxies: Vec<IpNet>,
 }
 
-/// Puts a service behind all of it.
-pub fn layers<S>(
-    access: Access,
-    times: TimeLimits,
-    limits: Limits,
-    metrics: CallMetrics,
-) -> impl Layer<S, Service = Observe<Guard<Gate<S>>>> + Clone {
-    let room = Room::new(limits.calls_in_flight);
-    let rates = RateLimits::new(limits.rates);
-    let proxies = Proxies::new(limits.trusted_proxies);
-    layer_fn(move |service| {
-        let (access, rates) = (access.clone(), rates.clone());
-        let keeper = Keeper { access, rates, proxies: proxies.clone(), metrics: metrics.clone() };
-        let gate = Gate::new(service, keeper);
-        Observe::new(Guard::new(gate, times, room.clone(), metrics.clone()), metrics.clone())
-    })
+/// Answers calls.
+pub struct Calls {
+    services: Services,
+    gate: Gate,
+    guard: Guard,
+}
+
+impl Calls {
+    /// To the services of an interface, within these times.
+    pub fn new(api: Api, times: TimeLimits) -> Calls {
+        let Api { services, access, limits, metrics, .. } = api;
+        let rates = RateLimits::new(limits.rates);
+        let gate = Gate { access, rates, proxies: Proxies::new(limits.trusted_proxies), metrics: metrics.clone() };
+        let guard = Guard { limits: times, room: Room::new(limits.calls_in_flight), metrics };
+        Calls { services, gate, guard }
+    }
+
+    /// Answers one.
+    pub async fn answer(self: Arc<Self>, request: Request<Body>) -> Response<ObservedBody> {
+        let call = Call::begin(request.uri().clone(), self.gate.metrics.clone());
+        trace::begin(&call.span, &call.uri, request.headers());
+        let response = self.guarded(request).instrument(call.span.clone()).await;
+        call.answered(response)
+    }
+
+    async fn guarded(&self, mut request: Request<Body>) -> Response<Body> {
+        let (deadline, _place) = match self.guard.enter(&mut request) {
+            Ok(entered) => entered,
+            Err(refused) => return refused.into_status().into_http(),
+        };
+        match self.guard.keep(deadline, self.gate.admit(&mut request)).await {
+            Ok(Ok(())) => {}
+            Ok(Err(status)) => return complete(status.into_http()),
+            Err(refused) => return refused,
+        }
+        match self.guard.keep(deadline, self.services.answer(request)).await {
+            Ok(Ok(answer)) => complete(answer),
+            Ok(Err(never)) => match never {},
+            Err(refused) => refused,
+        }
+    }
 }

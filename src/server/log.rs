@@ -13,17 +13,13 @@ const METHOD_LENGTH: usize = 100;
 /// The gate adds the operator, and a handler the session by `Span::current().record("session_id", ...)`. The span has the level
 /// of the worst line that can be in it, so that no line is without its method; where even that is off, a call costs one comparison.
 pub fn span(path: &str) -> Span {
-    let span = tracing::warn_span!(
+    tracing::warn_span!(
         "call",
-        method = field::Empty,
+        method = path.get(1..path.len().min(METHOD_LENGTH)).unwrap_or_default(),
         operator = field::Empty,
         session_id = field::Empty,
         otel.kind = field::Empty
-    );
-    if !span.is_disabled() {
-        span.record("method", path.get(1..path.len().min(METHOD_LENGTH)).unwrap_or_default());
-    }
-    span
+    )
 }
 
 /// Logs how a call ended: a success at DEBUG, a failure of the caller's at INFO, one of the server's at WARN. That a stream is at the

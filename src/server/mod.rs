@@ -24,6 +24,7 @@ mod rates;
 mod reflection;
 mod reload;
 mod room;
+mod services;
 mod settings;
 pub mod signal;
 mod socket;
@@ -45,6 +46,7 @@ pub use tls::TlsError;
 
 use crate::server::connection::{Host, Phase};
 use crate::server::health::{Health, Serving};
+use crate::server::layers::Calls;
 use crate::server::places::Places;
 use crate::server::reload::Reload;
 use crate::server::tls::{Files, Tls};
@@ -55,8 +57,10 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::net::TcpListener;
 use tokio::sync::watch;
+use tonic::Status;
 use tonic::body::Body;
-use tower::{Layer, Service, ServiceBuilder};
+use tonic::codegen::Bytes;
+use tower::{Service, ServiceBuilder, service_fn};
 
 /// Once connections are refused, streams have so long to end by themselves before their connections are told to go.
 const STREAMS_END: Duration = Duration::from_secs(2);
@@ -105,16 +109,29 @@ pub async fn serve(
     let (serving, health) = Health::new(&api.names);
     // Now and not by the first report: a connection may be answered before that.
     serving.send_replace(Serving::when(*ready.borrow()));
-    let routes = reflection::add(api.routes, &api.names, api.descriptors)?.add_service(health);
+    let services = reflection::add(api.services, &api.names, api.descriptors)?.with(health);
     let times = TimeLimits { unless_given: settings.request_timeout, longest: settings.longest_timeout };
-    let service = layers::layers(api.access, times, api.limits, api.metrics).layer(routes.prepare());
+    let calls = Arc::new(Calls::new(Api { services, ..api }, times));
 
     let (tls, reload) = settings.tls.clone().map(Reload::start).transpose()?.unzip();
     let stop = announce_stop(&serving, ready, shutdown, settings.drain_delay);
     let server = Server { listener, settings, tls, reload, stopping, serving: serving.clone() };
     Ok(match server.settings.web.as_ref().map(web::layers) {
-        Some(layers) => server.run(ServiceBuilder::new().layer(layers).service(service), true, stop).await,
-        None => server.run(service, false, stop).await,
+        Some(layers) => {
+            let answer = move |request| {
+                let answer = Box::pin(calls.clone().answer(request));
+                async move { Ok(answer.await.map(Body::new)) }
+            };
+            server.run(ServiceBuilder::new().layer(layers).service(service_fn(answer)), true, stop).await
+        }
+        None => {
+            let answer = move |request| {
+                // Boxed here, since hyper copies what it is given several times on its way to a task.
+                let answer = Box::pin(calls.clone().answer(request));
+                async move { Ok(answer.await) }
+            };
+            server.run(service_fn(answer), false, stop).await
+        }
     })
 }
 
@@ -140,10 +157,11 @@ struct Server {
 }
 
 impl Server {
-    async fn run<S>(self, service: S, web: bool, stop: impl Future<Output = ()>) -> Stopped
+    async fn run<S, B>(self, service: S, web: bool, stop: impl Future<Output = ()>) -> Stopped
     where
-        S: Service<Request<Body>, Response = Response<Body>, Error = Infallible> + Clone + Send + Sync + 'static,
+        S: Service<Request<Body>, Response = Response<B>, Error = Infallible> + Clone + Send + Sync + 'static,
         S::Future: Send + 'static,
+        B: http_body::Body<Data = Bytes, Error = Status> + Send + Unpin + 'static,
     {
         let Self { listener, settings, tls, reload, stopping, serving } = self;
         let (phase, _) = watch::channel(Phase::Serving);

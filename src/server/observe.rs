@@ -6,80 +6,19 @@ use super::measure::CallMetrics;
 use super::trace;
 use crate::wire::reason::Reason;
 use crate::wire::refuse::{Refused, reason_in};
-use http::{HeaderMap, Request, Response, Uri};
+use http::{HeaderMap, Response, Uri};
 use http_body::{Frame, SizeHint};
-use std::convert::Infallible;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::Instant;
 use tonic::body::Body;
-use tonic::codegen::{Bytes, Service};
+use tonic::codegen::Bytes;
 use tonic::{Code, Status};
 use tracing::Span;
-use tracing::instrument::{Instrument, Instrumented};
-
-/// Observes the calls of a service.
-#[derive(Debug, Clone)]
-pub struct Observe<S> {
-    inner: S,
-    metrics: CallMetrics,
-}
-
-impl<S> Observe<S> {
-    /// Observes `inner`.
-    pub fn new(inner: S, metrics: CallMetrics) -> Self {
-        Self { inner, metrics }
-    }
-}
-
-impl<S> Service<Request<Body>> for Observe<S>
-where
-    S: Service<Request<Body>, Response = Response<Body>, Error = Infallible>,
-    S::Future: Send + Unpin + 'static,
-{
-    type Response = Response<Body>;
-    type Error = Infallible;
-    type Future = Observed<S::Future>;
-
-    fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
-        self.inner.poll_ready(context)
-    }
-
-    fn call(&mut self, request: Request<Body>) -> Self::Future {
-        let call = Call::begin(request.uri().clone(), self.metrics.clone());
-        trace::begin(&call.span, &call.uri, request.headers());
-        let answer = call.span.in_scope(|| self.inner.call(request));
-        Observed { answer: answer.instrument(call.span.clone()), call: Some(call) }
-    }
-}
-
-/// A call whose answer has not begun.
-#[derive(Debug)]
-pub struct Observed<F> {
-    answer: Instrumented<F>,
-    call: Option<Call>,
-}
-
-impl<F: Future<Output = Result<Response<Body>, Infallible>> + Unpin> Future for Observed<F> {
-    type Output = F::Output;
-
-    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<F::Output> {
-        let Poll::Ready(Ok(mut response)) = Pin::new(&mut self.answer).poll(context) else { return Poll::Pending };
-        let Some(call) = self.call.take() else { return Poll::Ready(Ok(response)) };
-        trace::announce(&call.span, response.headers_mut());
-        // A failure without an answer is told in the headers; otherwise the code follows the last message.
-        Poll::Ready(Ok(if response.headers().contains_key(Status::GRPC_STATUS) {
-            call.ended(response.headers());
-            response
-        } else {
-            response.map(|body| Body::new(ObservedBody { body, call: Some(call) }))
-        }))
-    }
-}
 
 /// An answer of which the end has not been sent.
-struct ObservedBody {
+pub struct ObservedBody {
     body: Body,
     /// Until its end.
     call: Option<Call>,
@@ -138,9 +77,11 @@ fn failed() -> HeaderMap {
 
 /// A call in flight. How it ended is told when it is dropped, so that none goes untold.
 #[derive(Debug)]
-struct Call {
-    span: Span,
-    uri: Uri,
+pub struct Call {
+    /// Its lines are logged in this one.
+    pub span: Span,
+    /// What it calls.
+    pub uri: Uri,
     metrics: CallMetrics,
     begun: Instant,
     /// Until it is known otherwise, the caller has left or its deadline has passed.
@@ -149,9 +90,21 @@ struct Call {
 }
 
 impl Call {
-    fn begin(uri: Uri, metrics: CallMetrics) -> Call {
+    /// Counts a call as begun.
+    pub fn begin(uri: Uri, metrics: CallMetrics) -> Call {
         metrics.begun();
         Call { span: log::span(uri.path()), uri, metrics, begun: Instant::now(), code: Code::Cancelled, reason: None }
+    }
+
+    /// Its answer begins, and is observed to its end.
+    pub fn answered(self, mut answer: Response<Body>) -> Response<ObservedBody> {
+        trace::announce(&self.span, answer.headers_mut());
+        // A failure without an answer is told in the headers; otherwise the code follows the last message.
+        if answer.headers().contains_key(Status::GRPC_STATUS) {
+            self.ended(answer.headers());
+            return answer.map(|body| ObservedBody { body, call: None });
+        }
+        answer.map(|body| ObservedBody { body, call: Some(self) })
     }
 
     /// With these headers or trailers.

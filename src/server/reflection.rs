@@ -1,15 +1,15 @@
 //! Reflection, by which tools such as grpcurl learn the services without proto files.
 
+use super::services::Services;
 use tonic::server::NamedService;
-use tonic::service::Routes;
 use tonic_health::pb::health_server::HealthServer;
 use tonic_reflection::server::{Builder, Error, v1, v1alpha};
 
-/// Adds reflection to `routes`: of the services of these names, of health, and of reflection itself.
+/// Adds reflection to services: of the services of these names, of health, and of reflection itself.
 ///
 /// Both versions are served, as grpcurl before 1.9 knows v1alpha alone. The descriptors of `google.rpc` are among those that
 /// can be asked for, since without them a tool can't show the details of an error.
-pub fn add(routes: Routes, names: &[&'static str], descriptors: &[u8]) -> Result<Routes, Error> {
+pub fn add(services: Services, names: &[&'static str], descriptors: &[u8]) -> Result<Services, Error> {
     let configure = || {
         let builder = Builder::configure()
             .register_encoded_file_descriptor_set(descriptors)
@@ -20,7 +20,7 @@ pub fn add(routes: Routes, names: &[&'static str], descriptors: &[u8]) -> Result
         let own = [V1::NAME, V1Alpha::NAME, Health::NAME];
         names.iter().copied().chain(own).fold(builder, |builder, name| builder.with_service_name(name))
     };
-    Ok(routes.add_service(configure().build_v1()?).add_service(configure().build_v1alpha()?))
+    Ok(services.with(configure().build_v1()?).with(configure().build_v1alpha()?))
 }
 
 // A service's name hangs on its server type, whatever implements it.

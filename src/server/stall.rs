@@ -17,7 +17,6 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 use tokio::time::Instant;
 use tonic::Status;
-use tonic::body::Body;
 use tonic::codegen::Bytes;
 
 /// The largest piece of an answer that is given at once. Of a longer one the rest stays here, where a stream that is given up
@@ -86,20 +85,20 @@ async fn attend(stream: impl Future<Output = ()>, patience: Duration, counts: Ar
 }
 
 /// An answer's body in pieces.
-pub struct Pieces {
-    body: Body,
+pub struct Pieces<B> {
+    body: B,
     /// What is left of the data that the body gave.
     rest: Bytes,
 }
 
-impl Pieces {
+impl<B> Pieces<B> {
     /// The pieces of this body.
-    pub fn of(body: Body) -> Self {
+    pub fn of(body: B) -> Self {
         Self { body, rest: Bytes::new() }
     }
 }
 
-impl http_body::Body for Pieces {
+impl<B: http_body::Body<Data = Bytes, Error = Status> + Unpin> http_body::Body for Pieces<B> {
     type Data = Bytes;
     type Error = Status;
 

@@ -44,7 +44,7 @@ pub fn layers(settings: &WebSettings) -> Stack<GrpcWebLayer, CorsLayer> {
 }
 
 /// The answer to HTTP/1 where gRPC-Web is off.
-pub fn is_off() -> Response<Pieces> {
+pub fn is_off() -> Response<Pieces<Body>> {
     let text = "This is a gRPC server: it speaks HTTP/2. For browsers, turn gRPC-Web on: web.enabled = true.\n";
     let mut response = Response::new(Pieces::of(Body::new(text.to_owned())));
     *response.status_mut() = StatusCode::UPGRADE_REQUIRED;

@@ -7,7 +7,7 @@ use crate::game::{Guards, Position, Rules, Seat};
 use crate::session::{
     ClockSetting, Created as CreatedEvent, Event, Micros, SeatStart, SecretHash, Session, SpectatorPolicy, Spectators, View,
 };
-use crate::store::{self, Create, Created, Head, Players, Request};
+use crate::store::{self, Create, Created, Head, Players, Request, StoreError};
 use std::collections::BTreeMap;
 
 /// A session to make, checked already.
@@ -101,27 +101,43 @@ impl Sessions {
         let (session, mut create) = new.prepare(self.clock.now(), request.as_ref())?;
         create.request.clone_from(&request);
         let events = create.events.len();
-        let reserved = self.reserve(new.creator.as_deref(), 1, request.as_ref()).await?;
-        // Held until the outcome is known, so that what is kept in it then is not older than what the store has.
+        // Held until the outcome is known, so that what is kept in it then is not older than what the store has. It is held before room
+        // is taken, as by a rematch, whose session's place is held when it asks for room.
         let slot = self.slots.get(session.id());
         let mut slot = slot.lock().await;
-        let store = self.store.clone();
+        let reserved = self.reserve(new.creator.as_deref(), 1, request.as_ref()).await?;
+        let (this, made) = (self.clone(), (session.id().to_owned(), session.version()));
         let make = async move {
             let _reserved = reserved;
-            store.create(create).await
+            let created = this.store.create(create).await;
+            this.tell_made(created.as_ref().map(|created| *created == Created::Done), &[made], events);
+            created
         };
         match self.under_way.carry_out(Box::pin(make)).await?? {
             Created::Done => {
-                self.tell(session.id(), session.version());
-                self.counts.created.add(1);
-                self.counts.events.add(events);
                 if events == 1 {
-                    *slot = Some(Live::new(session.clone(), request.as_ref()));
+                    *slot = Some(Box::new(Live::new(session.clone(), request.as_ref())));
                 }
                 Ok(Made { session, replayed: false })
             }
             Created::IdTaken => Err(ServiceError::IdTaken { session_id: session.id().to_owned() }),
             Created::Repeated(creation) => self.made_before(creation, request, None).await,
+        }
+    }
+
+    /// Counts sessions that were made, with so many events, and tells those who watch of them, by id and version; whether or not the
+    /// caller still waits. Where making them failed they may be there all the same.
+    pub(super) fn tell_made(&self, made: Result<bool, &StoreError>, sessions: &[(String, u32)], events: usize) {
+        if made == Ok(true) {
+            self.counts.created.add(sessions.len());
+            self.counts.events.add(events);
+        }
+        for (session_id, version) in sessions {
+            match made {
+                Ok(true) => self.tell(session_id, *version),
+                Ok(false) => {}
+                Err(_) => self.tell(session_id, 0),
+            }
         }
     }
 

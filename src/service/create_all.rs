@@ -35,20 +35,16 @@ impl Sessions {
         let events = batch.sessions.iter().map(|create| create.events.len()).sum();
         let creator = news.first().and_then(|new| new.creator.as_deref());
         let reserved = self.reserve(creator, news.len(), request.as_ref()).await?;
-        let store = self.store.clone();
+        let made: Vec<_> = sessions.iter().map(|session| (session.id().to_owned(), session.version())).collect();
+        let this = self.clone();
         let make = async move {
             let _reserved = reserved;
-            store.create_all(batch).await
+            let created = this.store.create_all(batch).await;
+            this.tell_made(created.as_ref().map(|created| *created == CreatedAll::Done), &made, events);
+            created
         };
         match self.under_way.carry_out(Box::pin(make)).await?? {
-            CreatedAll::Done => {
-                for session in &sessions {
-                    self.tell(session.id(), session.version());
-                }
-                self.counts.created.add(sessions.len());
-                self.counts.events.add(events);
-                Ok(MadeAll { sessions, replayed: false })
-            }
+            CreatedAll::Done => Ok(MadeAll { sessions, replayed: false }),
             CreatedAll::IdsTaken(places) => {
                 let taken = places.into_iter().map(|place| (place, ids[place].clone()));
                 Err(ServiceError::IdsTaken(taken.collect()))

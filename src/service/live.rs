@@ -2,7 +2,7 @@
 
 use super::{ServiceError, Sessions};
 use crate::game::observer::Observer;
-use crate::session::{Event, EventHash, Micros, Session};
+use crate::session::{Credential, Event, EventHash, Micros, Session};
 use crate::store::{Request, StoredEvent};
 use lru::LruCache;
 use std::collections::HashMap;
@@ -78,7 +78,7 @@ impl Live {
 }
 
 /// A session's place in memory. The lock is held while a command is decided and stored; empty: the store must be read.
-pub(super) type Slot = Arc<tokio::sync::Mutex<Option<Live>>>;
+pub(super) type Slot = Arc<tokio::sync::Mutex<Option<Box<Live>>>>;
 
 /// The most recently used slots. One that is dropped here while somebody holds it does no harm: the store's version check
 /// tells the two holders of a session apart.
@@ -127,7 +127,7 @@ impl Sessions {
                 return Ok(look(session));
             }
             drop(slot);
-            settled = match self.settle_time(session_id).await {
+            settled = match Box::pin(self.settle_time(session_id)).await {
                 Ok(_) => true,
                 // What can't be stored has not happened, and nobody is kept from reading.
                 Err(ServiceError::Store(_) | ServiceError::Overloaded { .. }) => false,
@@ -136,33 +136,50 @@ impl Sessions {
         }
     }
 
+    /// Whether a session's seats accept what a caller shows. Nothing else is looked at, time that is out neither: what the caller wants is
+    /// to meet the round that it was meant for.
+    ///
+    /// # Errors
+    /// When the session is not there or can't be read.
+    pub async fn accepts(&self, session_id: &str, credential: &Credential) -> Result<bool, ServiceError> {
+        let slot = self.slots.get(session_id);
+        let mut slot = slot.lock().await;
+        Ok(self.current(session_id, &mut slot).await?.session.seats().accept(credential))
+    }
+
     /// Ends the round of a session whose seat to act is out of time. Whether it was this call that did it.
     ///
     /// # Errors
     /// When it is not there or can't be read, or the store's.
     pub async fn settle_time(&self, session_id: &str) -> Result<bool, ServiceError> {
         let (sessions, session_id) = (self.clone(), session_id.to_owned());
-        let settle = async move {
-            let slot = sessions.slots.get(&session_id);
-            let mut slot = slot.lock().await;
-            let session = &sessions.fill(&session_id, &mut slot).await?.session;
-            let now = sessions.time_for(session);
-            match session.timed_out(now) {
-                Some(events) => Ok(sessions.commit(&mut slot, &events, None, now).await?.is_some()),
-                None => Ok(false),
-            }
-        };
-        self.under_way.carry_out(Box::pin(settle)).await?
+        self.under_way.carry_out(Box::pin(async move { sessions.settle_now(&session_id).await })).await?
+    }
+
+    /// The same, to be carried out to its end.
+    pub(super) async fn settle_now(&self, session_id: &str) -> Result<bool, ServiceError> {
+        let slot = self.slots.get(session_id);
+        let mut slot = slot.lock().await;
+        let session = &self.fill(session_id, &mut slot).await?.session;
+        let now = self.time_for(session);
+        match session.timed_out(now) {
+            Some(events) => Ok(self.commit(&mut slot, &events, None, now).await?.is_some()),
+            None => Ok(false),
+        }
     }
 
     /// The session of a slot as the store has it now. Where other servers write to the store too, what is in memory may be old,
     /// and an answer must not know less than one that was given elsewhere before.
-    pub(super) async fn current<'a>(&self, session_id: &str, slot: &'a mut Option<Live>) -> Result<&'a mut Live, ServiceError> {
+    pub(super) async fn current<'a>(
+        &self,
+        session_id: &str,
+        slot: &'a mut Option<Box<Live>>,
+    ) -> Result<&'a mut Live, ServiceError> {
         if self.store.is_shared()
             && let Some(live) = slot.take()
         {
-            match self.catch_up(live).await {
-                Ok(live) => *slot = Some(live),
+            match Box::pin(self.catch_up(*live)).await {
+                Ok(live) => *slot = Some(Box::new(live)),
                 Err(error) => {
                     self.slots.forget(session_id);
                     return Err(error);
@@ -182,21 +199,22 @@ impl Sessions {
         }
     }
 
-    /// The session of a slot, read from the store if there is nothing in it.
-    pub(super) async fn fill<'a>(&self, session_id: &str, slot: &'a mut Option<Live>) -> Result<&'a mut Live, ServiceError> {
+    /// The session of a slot, read from the store if there is nothing in it. What is rare is boxed here and where this is used: otherwise
+    /// every call would make room for it.
+    pub(super) async fn fill<'a>(&self, session_id: &str, slot: &'a mut Option<Box<Live>>) -> Result<&'a mut Live, ServiceError> {
         if slot.is_some() {
             self.counts.cache_hits.add(1);
         } else {
             self.counts.cache_misses.add(1);
-            match self.load(session_id, u32::MAX).await {
-                Ok(live) => *slot = Some(live),
+            match Box::pin(self.load(session_id, u32::MAX)).await {
+                Ok(live) => *slot = Some(Box::new(live)),
                 Err(error) => {
                     self.slots.forget(session_id);
                     return Err(error);
                 }
             }
         }
-        slot.as_mut().ok_or_else(|| ServiceError::not_found(session_id))
+        slot.as_deref_mut().ok_or_else(|| ServiceError::not_found(session_id))
     }
 
     /// Reads a session as it was at a version, or as it is now if it has not come that far.

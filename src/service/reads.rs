@@ -90,7 +90,7 @@ impl Sessions {
         if self.time_is_out(&self.head(session_id).await?) {
             match self.settle_time(session_id).await {
                 // What can't be replayed, or not be stored at present, can be read all the same.
-                Ok(_) | Err(ServiceError::Damaged { .. } | ServiceError::Store(_)) => {}
+                Ok(_) | Err(ServiceError::Damaged { .. } | ServiceError::Store(_) | ServiceError::Overloaded { .. }) => {}
                 Err(error) => return Err(error),
             }
         }

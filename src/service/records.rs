@@ -81,18 +81,15 @@ impl Sessions {
         // One that has ended needs no room.
         let sessions = usize::from(session.state() == State::Active);
         let reserved = self.reserve(creator.as_deref(), sessions, request.as_ref()).await?;
-        let store = self.store.clone();
+        let (this, made) = (self.clone(), (session.id().to_owned(), version));
         let make = async move {
             let _reserved = reserved;
-            store.import(import).await
+            let created = this.store.import(import).await;
+            this.tell_made(created.as_ref().map(|created| *created == Created::Done), &[made], version as usize);
+            created
         };
         match self.under_way.carry_out(Box::pin(make)).await?? {
-            Created::Done => {
-                self.tell(session.id(), version);
-                self.counts.created.add(1);
-                self.counts.events.add(version as usize);
-                Ok(Made { session, replayed: false })
-            }
+            Created::Done => Ok(Made { session, replayed: false }),
             Created::IdTaken => Err(ServiceError::IdTaken { session_id: session.id().to_owned() }),
             Created::Repeated(creation) => self.made_before(creation, request, Some(version)).await,
         }

@@ -89,7 +89,7 @@ impl Sessions {
             let last_batch = found.len() < BATCH;
             after = found.last().map(|last| (last.updated, last.session_id.clone()));
             let this = self.clone();
-            announced += each(found, move |session| {
+            announced += each("announced to end", found, move |session| {
                 let this = this.clone();
                 async move { this.announce(session, at).await }
             })
@@ -133,7 +133,7 @@ impl Sessions {
             let found = self.store.due(state, now, BATCH).await?;
             let last_batch = found.len() < BATCH;
             let this = self.clone();
-            let gone = each(found, move |session| {
+            let gone = each("deleted", found, move |session| {
                 let this = this.clone();
                 async move { this.delete_as_found(session).await }
             })
@@ -150,10 +150,9 @@ impl Sessions {
     /// Whether it was deleted: not if something has happened to it since it was found.
     async fn delete_as_found(&self, found: Expirable) -> Result<bool, ServiceError> {
         let Expirable { session_id, version, updated: _ } = found;
-        match self
-            .delete(Target { session_id, expected_version: Some(version), request_id: None, credential: Credential::Trusted })
-            .await
-        {
+        let delete = Target { session_id, expected_version: Some(version), request_id: None, credential: Credential::Trusted };
+        // Callers' changes have places, of which this needs none: there are never more of these than of a batch.
+        match self.delete_now(delete).await {
             Ok(()) => Ok(true),
             Err(ServiceError::StaleVersion { .. } | ServiceError::NotFound { .. }) => Ok(false),
             Err(error) => Err(error),
@@ -163,21 +162,22 @@ impl Sessions {
 
 /// Does something with each session, all at once so that the store writes them in one go. Returns with how many it was done;
 /// those that are damaged or gone are passed over.
-async fn each<F>(found: Vec<Expirable>, step: impl Fn(Expirable) -> F) -> Result<usize, ServiceError>
+pub(super) async fn each<T, F>(what: &'static str, found: Vec<T>, step: impl Fn(T) -> F) -> Result<usize, ServiceError>
 where
     F: Future<Output = Result<bool, ServiceError>> + Send + 'static,
 {
     let mut steps: JoinSet<_> = found.into_iter().map(step).collect();
-    let mut done = 0;
+    let (mut done, mut failed) = (0, None);
+    // All of them to their end, whatever becomes of one: what is stored is to be told too.
     while let Some(end) = steps.join_next().await {
-        match join(end)? {
+        match join(end).flatten() {
             Ok(was_done) => done += usize::from(was_done),
             Err(ServiceError::NotFound { .. }) => {}
-            Err(error @ ServiceError::Damaged { .. }) => tracing::error!(%error, "a session can't be expired"),
-            Err(error) => return Err(error),
+            Err(error @ ServiceError::Damaged { .. }) => tracing::error!(%error, "a session can't be {what}"),
+            Err(error) => failed = Some(error),
         }
     }
-    Ok(done)
+    failed.map_or(Ok(done), Err)
 }
 
 /// Rests as long as the work since then took, so that a long sweep leaves half of the store's time to players.

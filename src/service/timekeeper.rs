@@ -4,11 +4,12 @@
 //! can look through one store: each round ends once.
 
 use super::jitter::jittered;
+use super::retention::each;
 use super::{ServiceError, Sessions};
 use std::convert::Infallible;
 use std::time::Duration;
 
-/// Sessions that are looked at between two looks into the store.
+/// Sessions that are looked at between two looks into the store, all at once so that the store writes them in one go.
 const BATCH: usize = 100;
 
 impl Sessions {
@@ -36,18 +37,15 @@ impl Sessions {
             let found = self.store.overdue(now, after, BATCH).await?;
             let last_batch = found.len() < BATCH;
             after = found.last().map(|(session_id, deadline)| (*deadline, session_id.clone()));
-            for (session_id, _) in &found {
-                match self.settle_time(session_id).await {
-                    Ok(true) => {
-                        settled += 1;
-                        self.counts.timed_out.add(1);
-                    }
-                    // Another server was faster, or has deleted it.
-                    Ok(false) | Err(ServiceError::NotFound { .. }) => {}
-                    Err(error @ ServiceError::Damaged { .. }) => tracing::error!(%error, "a session can't be ended by time"),
-                    Err(error) => return Err(error),
-                }
-            }
+            let this = self.clone();
+            let ended = each("ended by time", found, move |(session_id, _)| {
+                let this = this.clone();
+                // Not if another server was faster.
+                async move { this.settle_now(&session_id).await }
+            })
+            .await?;
+            self.counts.timed_out.add(ended);
+            settled += ended;
             if last_batch {
                 return Ok(settled);
             }

@@ -78,7 +78,9 @@ pub(super) fn is_lower_hex(text: &str) -> bool {
 /// 64 lower-case hexadecimal digits.
 impl fmt::Display for EventHash {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+        const DIGITS: &[u8; 16] = b"0123456789abcdef";
+        let digits = self.0.map(|byte| [DIGITS[usize::from(byte >> 4)], DIGITS[usize::from(byte & 15)]]);
+        f.write_str(std::str::from_utf8(digits.as_flattened()).expect("digits are ASCII"))
     }
 }
 

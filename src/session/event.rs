@@ -200,11 +200,18 @@ impl From<GuardLimits> for Guards {
     }
 }
 
+/// As JSON. The room that is taken at once is enough for nearly all events and views.
+pub(super) fn to_json(data: &impl Serialize) -> String {
+    let mut json = Vec::with_capacity(1_000);
+    serde_json::to_writer(&mut json, data).expect("events and views are plain data");
+    String::from_utf8(json).expect("JSON is text")
+}
+
 impl Event {
     /// As it is stored.
     #[must_use]
     pub fn to_json(&self) -> String {
-        serde_json::to_string(self).expect("events are plain data")
+        to_json(self)
     }
 
     /// From what was stored.

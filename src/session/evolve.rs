@@ -28,7 +28,7 @@ impl Session {
                 require(*seat == self.position().to_act(), "a move out of turn")?;
                 let ply = self.record.play(*mv, observer).map_err(|_| "a move that the rules forbid")?;
                 require(ply.captured == *captured && ply.endless == *endless, "a move that does something else")?;
-                require(self.position().to_string() == *position, "a move that leads elsewhere")?;
+                self.come_to(position, "a move that leads elsewhere")?;
                 self.move_versions.push(version);
                 if self.spectators.delay_plies > 0 {
                     self.ply_versions.push(version);
@@ -52,6 +52,7 @@ impl Session {
                 require(*round == self.round + 1 && self.round_results.len() as u32 == self.round, "the start of another round")?;
                 let start = read_position(self.rules(), position)?;
                 self.record = Record::new(*self.rules(), self.guards(), start);
+                self.position_text = start.to_string();
                 self.round = *round;
                 self.round_version = version;
                 self.move_versions.clear();
@@ -78,7 +79,7 @@ impl Session {
                 let acting = self.position().to_act();
                 self.record.take_back_to(plies);
                 self.move_versions.truncate(plies);
-                require(self.position().to_string() == *position, "a takeback that leads elsewhere")?;
+                self.come_to(position, "a takeback that leads elsewhere")?;
                 self.proposals.move_on();
                 if let Some(clock) = &mut self.clock {
                     clock.take_back(acting, time);
@@ -94,6 +95,12 @@ impl Session {
             Event::Expiring { .. } => {}
         }
         Ok(())
+    }
+
+    /// Takes note of the position as text, which must be this one.
+    fn come_to(&mut self, position: &str, otherwise: &'static str) -> Result<(), &'static str> {
+        self.position_text = self.position().to_string();
+        require(self.position_text == position, otherwise)
     }
 }
 

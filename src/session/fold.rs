@@ -24,6 +24,8 @@ pub struct Session {
     /// The version that the round began with.
     pub(super) round_version: u32,
     pub(super) record: Record,
+    /// Its position as text, which nearly every answer shows.
+    pub(super) position_text: String,
     /// For each move of the record the version that it made.
     pub(super) move_versions: Vec<u32>,
     pub(super) round_results: Vec<MatchResult>,
@@ -71,6 +73,7 @@ impl Session {
             round: 1,
             round_version: 1,
             record: Record::new(rules, created.guards.into(), start),
+            position_text: start.to_string(),
             move_versions: Vec::new(),
             round_results: Vec::new(),
             points: BySeat::default(),
@@ -115,6 +118,12 @@ impl Session {
     #[must_use]
     pub const fn position(&self) -> &Position {
         self.record.position()
+    }
+
+    /// The position now, as text.
+    #[must_use]
+    pub fn position_text(&self) -> &str {
+        &self.position_text
     }
 
     /// Number of events.

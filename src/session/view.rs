@@ -1,5 +1,6 @@
 //! What everybody may see of a session: what calls answer and lists show.
 
+use super::event::to_json;
 use super::evolve::{read_position, read_rules};
 use super::{ClockSetting, GuardLimits, Held, MatchResult, Micros, Player, Proposal, Remaining, Session, Spectators};
 use crate::game::{Position, Seat};
@@ -111,7 +112,7 @@ impl View {
         View {
             options: session.rules().options().map(|(name, value)| (name.to_owned(), value.to_owned())).collect(),
             guards: session.guards().into(),
-            position: session.position().to_string(),
+            position: session.position_text().to_owned(),
             ply: session.record().moves().len() as u32,
             round: session.round(),
             rounds: session.rounds(),
@@ -139,7 +140,7 @@ impl View {
     /// As it is stored.
     #[must_use]
     pub fn to_json(&self) -> String {
-        serde_json::to_string(self).expect("views are plain data")
+        to_json(self)
     }
 
     /// From what was stored.

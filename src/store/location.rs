@@ -57,19 +57,25 @@ impl fmt::Debug for Location {
     }
 }
 
-/// A URL whose password, before the last `@` of its authority or among its parameters, is left out.
+/// A URL of which a password, before the `@` or among the parameters, is left out. Whatever may be part of one is left out with it: it
+/// may bear a `/`, a `?` and, though it should not, another `@`.
 fn without_password(url: &str) -> String {
     let (scheme, rest) = url.split_once("://").unwrap_or((url, ""));
-    let (authority, more) = rest.split_at(rest.find(['/', '?']).unwrap_or(rest.len()));
-    let authority = match authority.rsplit_once('@') {
-        Some((user, host)) => format!("{}@{host}", user.split(':').next().unwrap_or_default()),
-        None => authority.to_owned(),
+    let (user, rest) = match (rest.find([':', '/', '?', '@']), end_of_credentials(rest)) {
+        (Some(name), Some(end)) if !rest[name..].starts_with(['/', '?']) => (format!("{}@", &rest[..name]), &rest[end + 1..]),
+        _ => (String::new(), rest),
     };
-    let (path, parameters) = more.split_once('?').map_or((more, None), |(path, parameters)| (path, Some(parameters)));
-    let kept: Vec<_> =
-        parameters.iter().flat_map(|all| all.split('&')).filter(|parameter| !parameter.starts_with("password=")).collect();
+    let (place, parameters) = rest.split_once('?').unwrap_or((rest, ""));
+    let kept: Vec<_> = parameters.split('&').filter(|one| !one.is_empty() && !one.starts_with("password=")).collect();
     let parameters = if kept.is_empty() { String::new() } else { format!("?{}", kept.join("&")) };
-    format!("{scheme}://{authority}{path}{parameters}")
+    format!("{scheme}://{user}{place}{parameters}")
+}
+
+/// The last `@` before the parameters, which begin after the first `@`.
+fn end_of_credentials(rest: &str) -> Option<usize> {
+    let first = rest.find('@')?;
+    let parameters = rest[first..].find('?').map_or(rest.len(), |at| first + at);
+    rest[..parameters].rfind('@')
 }
 
 #[cfg(test)]
@@ -99,7 +105,13 @@ mod tests {
         for (url, shown) in [
             ("postgres://me:secret@host:5432/games", "postgres://me@host:5432/games"),
             ("postgres://me:se@cret@host/games?a=1", "postgres://me@host/games?a=1"),
+            ("postgres://me:se/cret@host/games", "postgres://me@host/games"),
+            ("postgres://me:se?cret@host:1,other:2/games?a=1", "postgres://me@host:1,other:2/games?a=1"),
+            ("postgres://me:s@e/c:ret@host/games", "postgres://me@host/games"),
             ("postgres://me@host", "postgres://me@host"),
+            ("postgres://me@host/games?application_name=a@b", "postgres://me@host/games?application_name=a@b"),
+            ("postgres:///games?user=me@here&password=se@cret", "postgres:///games?user=me@here"),
+            ("postgres://host:5432/games", "postgres://host:5432/games"),
             ("postgres://host/games", "postgres://host/games"),
             ("postgres:///games?user=me&password=secret&host=/run", "postgres:///games?user=me&host=/run"),
             ("postgres:///games?password=secret", "postgres:///games"),

@@ -90,7 +90,7 @@ pub async fn verify(compute: &Compute, request: proto::VerifyRecordRequest) -> R
             ok: true,
             hashed: record.head_hash.is_some(),
             version: session.version(),
-            position: session.position().to_string(),
+            position: session.position_text().to_owned(),
             result: session.result().map(result),
             head_hash: session.head_hash().to_string(),
             difference: None,

@@ -20,7 +20,7 @@ impl After {
     pub fn of(session: &Session, full: bool) -> After {
         After {
             version: session.version(),
-            position: session.position().to_string(),
+            position: session.position_text().to_owned(),
             to_act: to_act(session),
             full_position: full.then(|| position_out(session.position())),
             clock: ClockView::of(session).as_ref().map(clock_out),

@@ -20,6 +20,7 @@ use prost_types::Timestamp;
 use tokio::time::Instant;
 use tonic::{Request, Response, Status, Streaming};
 use tracing::Span;
+use tracing::level_filters::LevelFilter;
 
 /// Answers calls on sessions.
 #[derive(Clone)]
@@ -73,16 +74,20 @@ impl SessionService for SessionHandlers {
             fields.fault("version", "1 or more; leave it out for the session as it is now");
         }
         let id = fields.done(Some(id))?;
-        note(&id);
         let look = |session: &Session| proto::GetSessionResponse {
             session: Some(session_out(session)),
             server_time: self.time_for(session),
         };
-        Ok(Response::new(match (version, self.sight(&caller, &id).await?) {
-            (None, None) => self.sessions.look(&id, look).await?,
-            (Some(asked), Some(current)) if asked > current => return Err(ServiceError::VersionAhead { asked, current }.into()),
-            (Some(version), _) | (None, Some(version)) => self.sessions.look_at(&id, version, look).await?,
-        }))
+        let get = async {
+            Ok(match (version, self.sight(&caller, &id).await?) {
+                (None, None) => self.sessions.look(&id, look).await?,
+                (Some(asked), Some(current)) if asked > current => {
+                    return Err(ServiceError::VersionAhead { asked, current }.into());
+                }
+                (Some(version), _) | (None, Some(version)) => Box::pin(self.sessions.look_at(&id, version, look)).await?,
+            })
+        };
+        noted(&id, get).await.map(Response::new)
     }
 
     async fn list_sessions(
@@ -177,10 +182,13 @@ impl SessionService for SessionHandlers {
         let mv = move_in(&mut fields, r#move);
         let change = change(&mut fields, session_id, expected_version, request_id);
         let (seat, mv) = fields.done(seat.zip(mv))?;
-        note(&change.session_id);
-        let (target, seat) = self.act_as(&caller, change, seat).await?;
-        let look = move |session: &Session| After::of(session, include_position);
-        let applied = self.sessions.apply(target, Command::Play { seat, mv }, include_steps, look).await?;
+        let session_id = change.session_id.clone();
+        let apply = async {
+            let (target, seat) = self.act_as(&caller, change, seat).await?;
+            let look = move |session: &Session| After::of(session, include_position);
+            Ok(self.sessions.apply(target, Command::Play { seat, mv }, include_steps, look).await?)
+        };
+        let applied = noted(&session_id, apply).await?;
         let (captured, endless) = played(&applied.events);
         let (round_result, match_result) = ends(&applied.events);
         Ok(Response::new(proto::ApplyMoveResponse {
@@ -370,14 +378,26 @@ impl SessionHandlers {
 
     /// Looks at a session for an answer, as far as the caller may see it.
     async fn look<T>(&self, caller: &Caller, id: &str, look: impl FnOnce(&Session) -> T) -> Result<Response<T>, Status> {
-        note(id);
-        self.look_as(caller, id, look).await.map(Response::new)
+        noted(id, self.look_as(caller, id, look)).await.map(Response::new)
     }
 }
 
 /// When the caller of a stream will have gone, if it has said so.
 fn given_time<T>(request: &Request<T>) -> Option<Instant> {
     Deadline::of(request).and_then(|deadline| deadline.given)
+}
+
+/// Names the session in the call's span, but if it will say nothing of a success, only when there is a failure to tell of.
+pub(super) async fn noted<T>(session_id: &str, work: impl Future<Output = Result<T, Status>>) -> Result<T, Status> {
+    let tells_all = LevelFilter::current() >= LevelFilter::DEBUG;
+    if tells_all {
+        note(session_id);
+    }
+    let done = work.await;
+    if !tells_all && done.is_err() {
+        note(session_id);
+    }
+    done
 }
 
 /// Names the session in the call's span.

@@ -1,7 +1,8 @@
 //! Peers that say much and mean nothing. They come again and again.
 
+use super::form::{by_form, long_form};
 use super::frames::{CONTINUATION, DATA, END_HEADERS, HEADERS, PING, RST_STREAM, SETTINGS, call, frame, header, hello};
-use super::target::{BOUND, Target, attack, by_form, is_long};
+use super::target::{BOUND, Target, attack};
 use std::time::{Duration, Instant};
 use tokio::io::{AsyncWriteExt, copy, sink};
 use tokio::time::timeout;
@@ -36,7 +37,7 @@ async fn repeatedly(target: &Target, once: impl AsyncFn(&Target)) {
             once(target).await;
         }
     };
-    if is_long() {
+    if long_form() {
         tokio::join!(peer(), peer(), peer(), peer());
     } else {
         peer().await;

@@ -3,6 +3,10 @@
 
 #![cfg(all(feature = "server", target_os = "linux"))]
 
+#[macro_use]
+#[path = "../support/form.rs"]
+mod form;
+
 mod crowds;
 mod floods;
 mod frames;

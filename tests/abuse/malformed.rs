@@ -1,7 +1,8 @@
 //! What is not as it should be.
 
+use super::form::by_form;
 use super::frames::{PREFACE, hello};
-use super::target::{BOUND, Target, attack, by_form};
+use super::target::{BOUND, Target, attack};
 use bytes::Bytes;
 use http::{HeaderMap, Request};
 use mancala::game::Dice;

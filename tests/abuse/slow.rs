@@ -1,7 +1,8 @@
 //! Peers that take their time.
 
+use super::form::by_form;
 use super::frames::{CONTINUATION, END_STREAM, HEADERS, PREFACE, call, frame, hello};
-use super::target::{BOUND, Target, attack, by_form};
+use super::target::{BOUND, Target, attack};
 use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::task::JoinSet;

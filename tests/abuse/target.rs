@@ -1,5 +1,10 @@
 //! The program as a process of its own, a peer that behaves, and what it notices of those that don't.
 
+#[path = "../support/binary.rs"]
+mod binary;
+
+use super::form::by_form;
+use binary::binary;
 use std::fs;
 use std::io::{BufRead, BufReader};
 use std::net::SocketAddr;
@@ -24,15 +29,6 @@ const LEFT_OVER: u64 = 48 << 20;
 /// A call may take so long in the short form, which runs without optimisation and beside others.
 const LOOSE: Duration = Duration::from_millis(100);
 
-pub fn is_long() -> bool {
-    std::env::var("MANCALA_TEST_LONG").is_ok_and(|value| value == "1")
-}
-
-/// The first in the short form, the second in the long one.
-pub fn by_form<T>(short: T, long: T) -> T {
-    if is_long() { long } else { short }
-}
-
 pub struct Target {
     child: Child,
     pub address: SocketAddr,
@@ -42,8 +38,7 @@ pub struct Target {
 impl Target {
     fn start() -> Target {
         let folder = tempfile::tempdir().expect("a folder");
-        let program = std::env::var_os("MANCALA_BIN").unwrap_or(env!("CARGO_BIN_EXE_mancala").into());
-        let mut command = Command::new(program);
+        let mut command = Command::new(binary());
         command.env_clear().env("HOME", folder.path()).args(["serve", "--listen", "127.0.0.1:0", "--log", "error"]);
         let mut child = command.stdout(Stdio::piped()).stdin(Stdio::null()).spawn().expect("the program starts");
         let mut line = String::new();
@@ -109,7 +104,7 @@ pub fn attack(name: &str, attack: impl AsyncFnOnce(&Target) + Send) {
         taken
     });
     let (count, loud) = (taken.len(), p99(taken));
-    println!("{name}: p99 of {count} calls {loud:?}, quiet {quiet:?}");
+    report!("{name}: p99 of {count} calls {loud:?}, quiet {quiet:?}");
     let bound = by_form((quiet * 5).max(LOOSE), (quiet * 2).max(Duration::from_millis(5)));
     assert!(loud <= bound, "{name}: p99 {loud:?}, more than {bound:?}");
 
@@ -118,7 +113,7 @@ pub fn attack(name: &str, attack: impl AsyncFnOnce(&Target) + Send) {
         thread::sleep(Duration::from_millis(50));
     }
     let after = target.memory();
-    println!("{name}: memory {} MiB, before {} MiB", after >> 20, before >> 20);
+    report!("{name}: memory {} MiB, before {} MiB", after >> 20, before >> 20);
     assert!(after <= before + LEFT_OVER, "{name}: {after} bytes of memory, {before} before");
     behave(&target, || true);
 }

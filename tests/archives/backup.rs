@@ -1,6 +1,7 @@
 //! `mancala backup` while the store is written: what was acknowledged before is in it, and a server runs on it.
 
-use super::filled::{add_long, fails, folder_with_store, is_long, succeeds};
+use super::filled::{add_long, fails, folder_with_store, succeeds};
+use super::form::by_form;
 use super::program::Program;
 use super::support::sandbox::text;
 use mancala::wire::proto::session_service_client::SessionServiceClient;
@@ -10,6 +11,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 use tokio::task::JoinSet;
 use tonic::transport::Channel;
 
@@ -63,7 +65,7 @@ async fn what_was_acknowledged_is_in_a_backup_of_a_store_that_is_written() {
         players.spawn(play(Client::new(channel.clone()), seed, acknowledged.clone(), stop.clone()));
     }
     let mut taken = Vec::new();
-    let backups_taken = if is_long() { 50 } else { 2 };
+    let backups_taken = by_form(2, 50);
     for n in 0..backups_taken {
         // Each has more in it than the one before.
         let before = taken.last().map_or(0, |(_, before): &(_, BTreeMap<String, u32>)| before.values().sum());
@@ -72,7 +74,7 @@ async fn what_was_acknowledged_is_in_a_backup_of_a_store_that_is_written() {
             if now.values().sum::<u32>() > before + 50 {
                 break now;
             }
-            tokio::task::yield_now().await;
+            tokio::time::sleep(Duration::from_millis(1)).await;
         };
         let to = backups.join(format!("{n}.db"));
         let (from, file) = (path.clone(), to.clone());

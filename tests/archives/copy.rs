@@ -1,6 +1,7 @@
 //! `mancala copy`: cut anywhere and done again it is a copy, and what is not one is told.
 
-use super::filled::{add_long, ask_everything, command, fails, folder_with_store, is_long, open, succeeds, unchecked};
+use super::filled::{add_long, ask_everything, command, fails, folder_with_store, open, succeeds, unchecked};
+use super::form::by_form;
 use super::support::sandbox::text;
 use mancala::store::{Cursor, Store};
 use rusqlite::{Connection, OpenFlags};
@@ -45,7 +46,7 @@ fn arrived(path: &Path) -> i64 {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn killed_in_the_middle_it_goes_on() {
-    let most = if is_long() { 40 } else { 4 };
+    let most = by_form(4, 40);
     let (folder, path) = folder_with_store(most * 80).await;
     add_long(&path, "long", 5_000).await;
     let to = folder.path().join("copy.db");
@@ -62,6 +63,7 @@ async fn killed_in_the_middle_it_goes_on() {
                 break None;
             }
             assert!(begun.elapsed() < Duration::from_secs(60), "it hangs");
+            std::thread::sleep(Duration::from_millis(1));
         };
         let Some(status) = ended else {
             child.kill().expect("killed");

@@ -12,11 +12,6 @@ use std::process::{Output, Stdio};
 use std::sync::Arc;
 use tempfile::TempDir;
 
-/// Whether the long forms of the tests are asked for.
-pub fn is_long() -> bool {
-    std::env::var("MANCALA_TEST_LONG").is_ok_and(|value| value == "1")
-}
-
 /// A clock that stands.
 struct Stands;
 
@@ -193,7 +188,7 @@ pub async fn folder_with_store(sessions: u64) -> (TempDir, PathBuf) {
 
 /// A command of the program, configured by nothing else.
 pub fn command(arguments: &[&str]) -> std::process::Command {
-    let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_mancala"));
+    let mut command = std::process::Command::new(super::program::binary());
     command.args(arguments).env_clear().env("HOME", "/nowhere").stdin(Stdio::null());
     command
 }

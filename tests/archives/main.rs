@@ -2,6 +2,10 @@
 
 #![cfg(all(feature = "server", unix))]
 
+#[macro_use]
+#[path = "../support/form.rs"]
+mod form;
+
 mod backup;
 mod conformance;
 mod copy;

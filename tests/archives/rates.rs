@@ -1,14 +1,15 @@
 //! How fast whole stores are gone through. In the long form, with a program that is built for speed, the figures are worth reading:
-//! `MANCALA_TEST_LONG=1 cargo test --release --test archives rates -- --nocapture`.
+//! `MANCALA_TEST_LONG=1 cargo test --release --test archives rates`.
 
-use super::filled::{folder_with_store, is_long, mancala};
+use super::filled::{folder_with_store, mancala};
+use super::form::by_form;
 use super::support::sandbox::text;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn each_command_says_how_fast_it_was() {
-    let (folder, path) = folder_with_store(if is_long() { 20_000 } else { 50 }).await;
+    let (folder, path) = folder_with_store(by_form(50, 20_000)).await;
     let at = |name: &str| folder.path().join(name);
-    println!("{} bytes", path.metadata().expect("the store").len());
+    report!("{} bytes", path.metadata().expect("the store").len());
     for (arguments, unit) in [
         (vec!["verify", "--store", text(&path)], "events/s"),
         (vec!["backup", "--store", text(&path), "--to", text(&at("backup.db"))], "MB/s"),
@@ -19,6 +20,6 @@ async fn each_command_says_how_fast_it_was() {
         assert!(output.status.success(), "{output:?}");
         let (said, rate) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
         assert!(said.starts_with("ok: ") && rate.trim().ends_with(unit), "{said}{rate}");
-        println!("{}: {}; {}", arguments[0], said.trim(), rate.trim());
+        report!("{}: {}; {}", arguments[0], said.trim(), rate.trim());
     }
 }

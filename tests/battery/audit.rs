@@ -3,11 +3,11 @@
 //! - Every acknowledged request is stored, with the version, position and hash that it was acknowledged with.
 //! - Versions are dense; a request is stored once and at once, whether or not its outcome is known; nothing is stored that nobody
 //!   asked for, and nothing that was refused.
-//! - What was acknowledged before another request was first sent has the lower version, and no read goes back.
+//! - What was acknowledged before another request was first sent has the lower version, and no read goes back or leaves out the end.
 //! - The log, replayed by the rules, gives the stored positions and hashes.
 //! - A watcher has seen exactly what is stored, across all its watches.
 
-use crate::call::{Call, Outcome, What};
+use crate::call::{Call, Outcome, PAGE, What};
 use crate::ledger::Entry;
 use mancala::service::record_of;
 use mancala::session::record::verify;
@@ -279,12 +279,23 @@ fn no_way_back(entries: &[&Entry]) -> Vec<Objection> {
             continue;
         }
         let before = when_sent.get(&number).copied().unwrap_or_default();
-        if of_the_present && version < before {
-            objections.push(Objection::WentBack { before, seen: version });
+        let reached = reached(entries[number], version);
+        if of_the_present && reached < before {
+            objections.push(Objection::WentBack { before, seen: reached });
         }
         shown = version.max(shown);
     }
     objections
+}
+
+/// The version that an answer has come to. Events may have come in between those of a list and the version beside them.
+fn reached(entry: &Entry, version: u32) -> u32 {
+    match (&entry.call.what, entry.outcome()) {
+        (What::Events { after }, Outcome::Done(seen)) if seen.events.len() < PAGE => {
+            seen.events.last().map_or(*after, |(last, _)| *last).min(version)
+        }
+        _ => version,
+    }
 }
 
 /// Whether a read showed what is stored.

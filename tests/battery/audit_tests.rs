@@ -164,6 +164,8 @@ fn reads_of_what_is_not_stored_are_objected_to() {
     assert_eq!(events(|events| events[1].1 = NO_HASH), ["misread"]);
     assert_eq!(events(|events| events.swap(0, 1)), ["misread"]);
     assert_eq!(events(|events| events.push((99, NO_HASH))), ["misread"]);
+    assert_eq!(events(|events| _ = events.pop()), ["read went back"]);
+    assert_eq!(events(Vec::clear), ["read went back"]);
     let ahead = objections(|story| seen_by(read(story, true)).version = Some(99));
     assert_eq!(ahead, ["misread"]);
 }

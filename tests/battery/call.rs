@@ -109,6 +109,9 @@ impl Outcome {
     }
 }
 
+/// Events that are asked for at a time, the most that may be: nearly always all that there are.
+pub const PAGE: usize = 1_000;
+
 /// Rounds of a session: enough for it to outlast a test.
 pub const ROUNDS: u32 = 100;
 

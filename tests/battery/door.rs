@@ -1,6 +1,6 @@
 //! How clients reach a server: here, in this process, without a network.
 
-use crate::call::{Call, Outcome, ROUNDS, Seen, What, rules_of};
+use crate::call::{Call, Outcome, PAGE, ROUNDS, Seen, What, rules_of};
 use async_trait::async_trait;
 use mancala::game::Guards;
 use mancala::service::{Delete, NewSession, ServiceError, Sessions, Target, Watch};
@@ -44,9 +44,6 @@ pub struct Direct {
     pub life: CancellationToken,
 }
 
-/// Far more events than a session here has.
-const EVENTS: usize = 100_000;
-
 /// A watcher looks so often, whether or not it was told to.
 const BEAT: Duration = Duration::from_millis(60);
 
@@ -81,7 +78,7 @@ impl Direct {
             }
             What::Get => self.sessions.look(&call.session, seen).await,
             What::Events { after } => {
-                let read = self.sessions.events(&call.session, after, EVENTS, false).await?;
+                let read = self.sessions.events(&call.session, after, PAGE, false).await?;
                 let events = read.events.iter().map(|event| (event.version, event.hash)).collect();
                 Ok(Seen { version: Some(read.version), events, ..Seen::default() })
             }

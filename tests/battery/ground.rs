@@ -2,13 +2,13 @@
 
 use crate::fuzzed::MemoryStore;
 use crate::postgres::Cluster;
-use crate::wrapped_store::{Wrap, Wrapped};
+use crate::wrapped_store::linked;
 use async_trait::async_trait;
 use mancala::store::postgres::PostgresStore;
 use mancala::store::sqlite::SqliteStore;
-use mancala::store::{Heard, Hearing, Hint, Store};
-use mancala::store::{postgres, sqlite};
+use mancala::store::{Heard, Store, postgres, sqlite};
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use tempfile::TempDir;
 use tokio::sync::broadcast;
 
@@ -19,28 +19,9 @@ pub trait Ground: Send + Sync + 'static {
     async fn store(&self) -> Arc<dyn Store>;
 }
 
-/// A store that other servers use too, and the wire that their hints go by if the store has none of its own.
-pub struct Linked {
-    inner: Arc<dyn Store>,
-    hints: broadcast::Sender<Heard>,
-}
-
-impl Wrap for Linked {
-    fn inner(&self) -> &Arc<dyn Store> {
-        &self.inner
-    }
-    fn is_shared(&self) -> bool {
-        true
-    }
-    fn tell(&self, session_id: &str, version: u32) {
-        self.inner.tell(session_id, version);
-        let hints = Arc::new([Hint { session_id: session_id.to_owned(), version }]);
-        // Nobody may listen.
-        let _ = self.hints.send(Heard::Hints(hints));
-    }
-    fn hear(&self) -> Option<Hearing> {
-        Some(self.inner.hear().unwrap_or_else(|| self.hints.subscribe()))
-    }
+/// No hint is lost.
+fn told() -> Arc<AtomicBool> {
+    Arc::new(true.into())
 }
 
 /// All servers use one store.
@@ -51,8 +32,7 @@ pub struct One {
 
 impl One {
     fn over(inner: Arc<dyn Store>, folder: Option<TempDir>) -> One {
-        let hints = broadcast::Sender::new(64);
-        One { store: Arc::new(Wrapped(Linked { inner, hints })), _folder: folder }
+        One { store: linked(inner, broadcast::Sender::new(64), told()), _folder: folder }
     }
 
     pub fn memory() -> One {
@@ -95,6 +75,6 @@ impl Ground for Database {
     async fn store(&self) -> Arc<dyn Store> {
         let options = postgres::Options { connections: CONNECTIONS, ..postgres::Options::new(&self.url) };
         let inner = Arc::new(PostgresStore::connect(options).await.expect("a database"));
-        Arc::new(Wrapped(Linked { inner, hints: self.hints.clone() }))
+        linked(inner, self.hints.clone(), told())
     }
 }

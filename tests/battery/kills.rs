@@ -1,6 +1,6 @@
 //! Processes of the built program that are killed over and over while clients play.
 
-use crate::call::{Call, What};
+use crate::call::{Call, Outcome, What};
 use crate::door::Door;
 use crate::form::{first_seed, long_form};
 use crate::ledger::Ledger;
@@ -110,7 +110,7 @@ async fn started(home: &dyn Home, probe: &Call) -> (Server, Arc<dyn Door>, Durat
     let door: Arc<dyn Door> = Arc::new(Remote::new(&server.program.endpoint(), server.life.clone()));
     let answered = async {
         // An answer that names the session, or says that there is none.
-        while door.call(probe).await == crate::call::Outcome::Unknown {
+        while matches!(door.call(probe).await, Outcome::Unknown | Outcome::Failed) {
             sleep(Duration::from_millis(1)).await;
         }
     };

@@ -7,6 +7,7 @@ use crate::call::{Call, Outcome};
 use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, MutexGuard};
 
 /// A call that was sent, once.
@@ -43,9 +44,11 @@ struct Kept {
 pub struct Invoked(usize);
 
 impl Ledger {
-    /// A ledger in the folder of cargo's for such files.
+    /// A ledger in the folder of cargo's for such files. Others of its name may be written at the same time.
     pub fn new(name: &str) -> Ledger {
-        let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("ledger-{name}-{}.jsonl", std::process::id()));
+        static MADE: AtomicU32 = AtomicU32::new(0);
+        let number = MADE.fetch_add(1, Ordering::Relaxed);
+        let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("ledger-{name}-{}-{number}.jsonl", std::process::id()));
         let file = File::create(&path).expect("a file");
         Ledger { kept: Mutex::new(Kept { file, entries: Vec::new(), now: 0, acknowledged: 0 }), path }
     }

@@ -1,6 +1,6 @@
 //! How clients reach a server over the wire, and what they may conclude from what they are told.
 
-use crate::call::{Call, Outcome, ROUNDS, Seen, What, rules_of};
+use crate::call::{Call, Outcome, PAGE, ROUNDS, Seen, What, rules_of};
 use crate::door::{Cut, Door, Eye};
 use async_trait::async_trait;
 use mancala::game::Seat;
@@ -63,8 +63,8 @@ impl Remote {
                 seen(&client.get_session(request).await?.into_inner().session.unwrap_or_default())
             }
             What::Events { after } => {
-                let request =
-                    proto::ListEventsRequest { session_id, after_version: after, page_size: 1_000, include_steps: false };
+                let page_size = PAGE as u32;
+                let request = proto::ListEventsRequest { session_id, after_version: after, page_size, include_steps: false };
                 let reply = client.list_events(request).await?.into_inner();
                 let events = reply.events.iter().map(event).collect();
                 Seen { version: Some(reply.version), events, ..Seen::default() }
@@ -135,13 +135,14 @@ const fn kind_out(kind: ProposalKind) -> proto::ProposalKind {
     }
 }
 
-/// What a client may conclude from a status.
-fn failed(status: &Status) -> Outcome {
-    // An answer of ours always says why; without that the connection has broken.
+/// What a client may conclude from a status: whether what was asked for has happened. The reason says so even where the code only says
+/// to repeat the call.
+pub fn outcome(status: &Status) -> Outcome {
+    // An answer of ours always says why. Without that the connection has broken, or the client's own deadline is over.
     let Some(info) = status.get_details_error_info() else { return Outcome::Unknown };
-    match status.code() {
-        Code::Unavailable | Code::DeadlineExceeded | Code::Cancelled => Outcome::Unknown,
-        Code::ResourceExhausted => Outcome::Failed,
+    match (info.reason.as_str(), status.code()) {
+        ("OUTCOME_UNKNOWN" | "DEADLINE_EXCEEDED" | "STOPPING" | "INTERNAL", _) => Outcome::Unknown,
+        (_, Code::Unavailable | Code::ResourceExhausted) => Outcome::Failed,
         _ => {
             let current = info.metadata.get("current_version").and_then(|version| version.parse().ok());
             Outcome::Refused { reason: info.reason, current }
@@ -152,7 +153,7 @@ fn failed(status: &Status) -> Outcome {
 #[async_trait]
 impl Door for Remote {
     async fn call(&self, call: &Call) -> Outcome {
-        let answer = async { self.send(call, None).await.map_or_else(|status| failed(&status), Outcome::Done) };
+        let answer = async { self.send(call, None).await.map_or_else(|status| outcome(&status), Outcome::Done) };
         self.life.run_until_cancelled(answer).await.unwrap_or(Outcome::Unknown)
     }
 

@@ -2,6 +2,7 @@
 watcher misses or repeats anything, every acknowledged move is stored once."""
 
 import json
+import os
 import random
 import threading
 import time
@@ -220,8 +221,8 @@ def longest_silence(calls, since, until):
 
 def test_stops_and_starts_cost_nobody_anything_but_time(tmp_path, long_form, capsys):
     stops = 30 if long_form else 4
-    seed = random.SystemRandom().getrandbits(32)
-    print(f"seed {seed}, ledger in {tmp_path}")
+    seed = int(os.environ.get("MANCALA_TEST_SEED", random.SystemRandom().getrandbits(32)))
+    print(f"MANCALA_TEST_SEED={seed}, ledger in {tmp_path}")
     ledger, proxy = Ledger(tmp_path / "ledger.jsonl"), Proxy()
     start = lambda delay: Server(tmp_path / "rolling.db", {"MANCALA_SERVER__DRAIN_DELAY": delay})  # noqa: E731
     running = start("0s")

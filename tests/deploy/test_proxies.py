@@ -122,10 +122,11 @@ def test_envoy_takes_turns_by_call_and_leaves_out_who_does_not_serve(tmp_path, t
     with through_envoy(tmp_path, tls, Upstream("a"), Upstream("b")) as (proxy, connected, a, _):
         wait_for(lambda: proxy.healthy() == 2, "second healthy server")
         answers = [call(connected) for _ in range(10)]
-        assert sorted(answers) == ["a"] * 5 + ["b"] * 5, "one connection, two servers"
+        # Each of its threads takes turns of its own.
+        assert min(answers.count("a"), answers.count("b")) >= 2, "one connection, two servers"
         a.health = NOT_SERVING
         # The drain delay of the configurations is the time that it has for this.
-        wait_for(lambda: {call(connected) for _ in range(6)} == {"b"}, "server that is left out", seconds=5)
+        wait_for(lambda: {call(connected) for _ in range(6)} == {"b"}, "server that is left out", seconds=15)
 
 
 def web_request(proxy, tls, method, headers, body=None):

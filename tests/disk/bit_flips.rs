@@ -79,6 +79,9 @@ fn no_flipped_bit_makes_a_silently_wrong_state() {
     let dice = &mut SeededDice::new(seed);
     let sources = make_files();
     let census = Census::of(0..GROUPS);
+    for (kind, files) in &sources {
+        assert_eq!(find(files, &census), Finding::Exact, "{kind}, before any bit flips");
+    }
     let mut tally: BTreeMap<(String, Finding), usize> = BTreeMap::new();
     let mut silent = Vec::new();
     for n in 0..by_form(200, 5_000) {
@@ -97,6 +100,9 @@ fn no_flipped_bit_makes_a_silently_wrong_state() {
     }
     silent.iter().take(40).for_each(|what| report!("{what}"));
     assert_eq!(silent.len(), 0, "silently wrong; MANCALA_TEST_SEED={seed}");
+    let found = |kind: Finding| tally.keys().any(|(_, finding)| *finding == kind);
+    assert!(found(Finding::Refused(String::new())), "no flip kept a store from opening; MANCALA_TEST_SEED={seed}");
+    assert!(found(Finding::Damaged(String::new())), "no flip was met by a read; MANCALA_TEST_SEED={seed}");
 }
 
 fn find(files: &Files, census: &Census) -> Finding {

@@ -54,10 +54,8 @@ impl Found {
 
     fn refused(&mut self, what: &str, error: &StoreError) {
         match error {
-            StoreError::Damaged(_) | StoreError::Unavailable(_) if self.0 == Finding::Exact => {
-                self.0 = Finding::Damaged(format!("{what}: {error}"));
-            }
-            StoreError::Damaged(_) | StoreError::Unavailable(_) => {}
+            StoreError::Damaged(_) if self.0 == Finding::Exact => self.0 = Finding::Damaged(format!("{what}: {error}")),
+            StoreError::Damaged(_) => {}
             other => self.wrong(format!("{what}: {other}")),
         }
     }
@@ -69,9 +67,8 @@ impl Found {
     }
 }
 
-/// Whether events are a chain, as whoever makes a session of them finds out.
-fn is_chain(events: &[StoredEvent]) -> bool {
-    let mut hash = EventHash::START;
+/// Whether events are a chain after a hash, as whoever makes a session of them finds out.
+fn is_chain(mut hash: EventHash, events: &[StoredEvent]) -> bool {
     events.iter().all(|event| {
         hash = hash.then(event.seq, event.time, event.request.as_ref().map(|request| request.id.as_str()), &event.body);
         event.hash == Some(hash)
@@ -114,7 +111,7 @@ impl Census {
             match (store.read(id, 0, usize::MAX).await, stage) {
                 (Ok(Some(events)), Some(stage)) if events == stage.events => {}
                 (Ok(None), None) => {}
-                (Ok(Some(events)), _) if !is_chain(&events) => {
+                (Ok(Some(events)), _) if !is_chain(EventHash::START, &events) => {
                     found.refused("events", &StoreError::Damaged("no chain".to_owned()))
                 }
                 (Ok(events), _) => found.wrong(format!("events of {id}: {events:?}")),
@@ -176,14 +173,17 @@ impl Census {
                 Changed::Events(new) => {
                     events += new.len();
                     let stage = self.there().find(|stage| stage.head.session_id == id);
-                    let same =
-                        |event: &StoredEvent| stage.is_some_and(|stage| stage.events.get(event.seq as usize - 1) == Some(event));
-                    // Their hashes show it.
-                    let damaged = self
-                        .there()
-                        .all(|stage| stage.head.session_id != id || stage.events.iter().all(|event| !new.contains(event)));
-                    if !new.iter().all(same) && !damaged {
-                        found.wrong(format!("changes of {id}"));
+                    let known = stage.map_or(&[][..], |stage| stage.events.as_slice());
+                    let first = new.first().map_or(0, |event| event.seq as usize).saturating_sub(1);
+                    let before = known.get(first.wrapping_sub(1)).and_then(|event| event.hash).unwrap_or(EventHash::START);
+                    if !new.is_empty() && known.get(first..first + new.len()) == Some(&new[..]) {
+                        continue;
+                    }
+                    // Whoever follows a session holds its events against their hashes.
+                    if is_chain(before, &new) {
+                        found.wrong(format!("changes of {id}: {new:?}"));
+                    } else {
+                        found.refused("changes", &StoreError::Damaged("no chain".to_owned()));
                     }
                 }
             }

@@ -1,24 +1,6 @@
-//! What a client may conclude from a status.
+//! Which calls a client may repeat.
 
-use crate::call::Outcome;
 use tonic::{Code, Status};
-use tonic_types::StatusExt;
-
-/// Whether what was asked for has happened. The reason says so even where the code only says to repeat the call.
-pub fn outcome(status: &Status) -> Outcome {
-    let Some(info) = status.get_details_error_info() else {
-        // The connection's, or the client's own deadline.
-        return Outcome::Unknown;
-    };
-    match info.reason.as_str() {
-        "OUTCOME_UNKNOWN" | "DEADLINE_EXCEEDED" | "STOPPING" | "INTERNAL" => Outcome::Unknown,
-        _ if status.code() == Code::Unavailable => Outcome::Failed,
-        _ => {
-            let current = info.metadata.get("current_version").and_then(|version| version.parse().ok());
-            Outcome::Refused { reason: info.reason, current }
-        }
-    }
-}
 
 /// Whether the published policy repeats the call.
 pub fn may_repeat(status: &Status) -> bool {

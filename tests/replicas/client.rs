@@ -1,10 +1,11 @@
 //! A client that follows the published retry policy: UNAVAILABLE only, 4 attempts, 100 ms to 2 s between them, the same request id, the
 //! next replica each time. It plays, proposes, resigns and reads at random, and writes every attempt down.
 
-use crate::answer::{may_repeat, outcome};
+use crate::answer::may_repeat;
 use crate::call::{Call, Outcome, Seen, What, rules_of};
 use crate::fleet::Fleet;
 use crate::ledger::Ledger;
+use crate::remote::outcome;
 use mancala::game::{Dice, Position, SetUp};
 use mancala::random::SeededDice;
 use mancala::session::ProposalKind;
@@ -47,8 +48,6 @@ pub struct Stats {
     pub unknown: usize,
     /// The longest that an attempt has taken.
     pub longest_attempt: Duration,
-    /// The longest that a call has gone on after its deadline.
-    pub past_deadline: Duration,
 }
 
 /// What clients have in common.
@@ -179,11 +178,11 @@ impl Client {
             let answer = self.attempt(call, attempt, left).await;
             in_doubt |= answer.outcome == Outcome::Unknown;
             if matches!(answer.outcome, Outcome::Done(_) | Outcome::Refused { .. }) {
-                self.ended(begun, None);
+                self.ended(None);
                 return answer.outcome;
             }
             if !answer.may_repeat || attempt == ATTEMPTS || self.time_left(begun).is_some_and(|left| left.is_zero()) {
-                self.ended(begun, Some(format!("{call:?}, attempt {attempt}: {}", answer.why)));
+                self.ended(Some(format!("{call:?}, attempt {attempt}: {}", answer.why)));
                 return if in_doubt { Outcome::Unknown } else { Outcome::Failed };
             }
             attempt += 1;
@@ -234,13 +233,10 @@ impl Client {
         answer
     }
 
-    fn ended(&self, begun: Instant, failed: Option<String>) {
+    fn ended(&self, failed: Option<String>) {
         let mut stats = self.common.stats.lock().expect("no panic");
         stats.calls += 1;
         stats.failed.extend(failed);
-        if let Limit::Deadline(limit) = self.common.limit {
-            stats.past_deadline = stats.past_deadline.max(begun.elapsed().saturating_sub(limit));
-        }
     }
 }
 

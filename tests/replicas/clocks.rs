@@ -3,7 +3,7 @@
 use crate::fleet::{Fleet, blocking};
 use crate::form::by_form;
 use crate::postgres::Cluster;
-use crate::replica::Settings;
+use crate::replica::{Replica, Settings};
 use mancala::wire::proto::clock_setting::Kind;
 use mancala::wire::proto::event::Body;
 use mancala::wire::proto::{self, SessionChange, WatchSessionsRequest};
@@ -45,24 +45,27 @@ impl Story {
     }
 }
 
-/// A session in which both seats have moved, so that South's clock runs, and in which nobody moves any more.
-async fn leave_running(fleet: &Fleet, number: u32) {
-    let session_id = format!("left-{number}");
-    let at = |attempt: u32| fleet.replica((number + attempt) as usize % fleet.len()).sessions();
-    let duration = |time: Duration| Some(prost_types::Duration { seconds: 0, nanos: time.as_nanos() as i32 });
-    let clock = proto::TotalTime { main: duration(TIME), increment: duration(Duration::ZERO) };
+/// A session in which both seats have moved, so that South's clock runs, and in which nobody moves any more: its three calls go to
+/// these places. Gives when the last was sent.
+async fn leave_running(fleet: &Fleet, session_id: &str, time: Duration, places: [usize; 3]) -> Instant {
+    let at = |call: usize| fleet.replica(places[call] % fleet.len()).sessions();
+    let duration = |time: Duration| prost_types::Duration::try_from(time).ok();
+    let clock = proto::TotalTime { main: duration(time), increment: duration(Duration::ZERO) };
     let create = proto::CreateSessionRequest {
-        session_id: session_id.clone(),
+        session_id: session_id.to_owned(),
         game: "ayoayo".to_owned(),
         clock: Some(proto::ClockSetting { kind: Some(Kind::Total(clock)) }),
         ..Default::default()
     };
     at(0).create_session(create).await.expect("a session");
-    for (attempt, mv) in [(1, "2"), (2, "6")] {
+    let mut sent = Instant::now();
+    for (call, mv) in [(1, "2"), (2, "6")] {
         let r#move = Some(proto::Move { kind: None, text: mv.to_owned() });
-        let play = proto::ApplyMoveRequest { session_id: session_id.clone(), r#move, ..Default::default() };
-        at(attempt).apply_move(play).await.expect("a move");
+        let play = proto::ApplyMoveRequest { session_id: session_id.to_owned(), r#move, ..Default::default() };
+        sent = Instant::now();
+        at(call).apply_move(play).await.expect("a move");
     }
+    sent
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -77,11 +80,11 @@ async fn rounds_end_once_and_sessions_expire_once() {
     let sessions = by_form(20, 2_000);
     let leaving = async {
         for number in 0..sessions {
-            leave_running(&fleet, number).await;
+            leave_running(&fleet, &format!("left-{number}"), TIME, [number, number + 1, number + 2]).await;
         }
     };
     let following = async {
-        while stories.values().filter(|story| story.deleted > 0).count() < sessions as usize {
+        while stories.values().filter(|story| story.deleted > 0).count() < sessions {
             let news = timeout(Duration::from_secs(60), feed.message()).await.expect("news in time");
             for change in news.expect("the feed goes on").expect("the feed goes on").changes {
                 stories.entry(change.session_id.clone()).or_default().take_in(change);
@@ -96,4 +99,67 @@ async fn rounds_end_once_and_sessions_expire_once() {
         assert_eq!(*story, once, "{session}");
     }
     report!("{} sessions ended by time and expired once each, in {:?}", stories.len(), begun.elapsed());
+}
+
+/// By so much two clocks differ where they do.
+const APART: Duration = Duration::from_secs(2);
+/// Each seat's time for the game there.
+const ENOUGH: Duration = Duration::from_secs(3);
+
+/// One replica's clock is a second ahead, another's a second behind.
+#[cfg(target_os = "linux")]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn rounds_end_once_and_no_earlier_than_clocks_differ() {
+    use crate::sandbox::{build_preload, text};
+    let cluster = blocking(Cluster::shared);
+    let database = blocking(|| cluster.database());
+    let (url, folder) = (cluster.url(&database), tempfile::TempDir::new().expect("a folder"));
+    let fleet = Fleet::direct(&url, 3, &[]);
+    let library = blocking(|| build_preload("jumping_clock", folder.path()));
+    for (place, ahead) in [(1, "1"), (2, "-1")] {
+        let file = folder.path().join(ahead);
+        std::fs::write(&file, ahead).expect("a file");
+        let settings = [("LD_PRELOAD", text(&library)), ("CLOCK_AHEAD", text(&file))];
+        let replica = blocking(|| Replica::start(&url, &settings));
+        replica.until_serving(true).await;
+        fleet.replace(place, replica);
+    }
+    let follow = WatchSessionsRequest { from_start: true, ..Default::default() };
+    let mut feed = fleet.replica(0).sessions().watch_sessions(follow).await.expect("a feed").into_inner();
+    let (mut sent, mut stories, mut earliest) = (BTreeMap::new(), BTreeMap::<String, Story>::new(), Duration::MAX);
+    for number in 0..by_form(12, 600) {
+        let session = format!("apart-{number}");
+        // All at one of them, or one after the other.
+        let places = [0, 1, 2].map(|call| number + call * (number / 3 % 2));
+        sent.insert(session.clone(), leave_running(&fleet, &session, ENOUGH, places).await);
+        while sent.len().is_multiple_of(12) && stories.values().filter(|story| story.ended > 0).count() < sent.len() {
+            let news = timeout(Duration::from_secs(60), feed.message()).await.expect("news in time");
+            for change in news.expect("the feed goes on").expect("the feed goes on").changes {
+                let (since, story) = (sent[&change.session_id].elapsed(), stories.entry(change.session_id.clone()).or_default());
+                story.take_in(change);
+                if story.timed_out > 0 {
+                    earliest = earliest.min(since);
+                }
+            }
+        }
+    }
+    let shown = async |place, session_id: &str| {
+        let request = proto::GetSessionRequest { session_id: session_id.to_owned(), version: None };
+        fleet.replica(place).sessions().get_session(request).await.expect("an answer").into_inner()
+    };
+    // Asked one after the other.
+    let [behind, ahead] = [shown(2, "apart-0").await, shown(1, "apart-0").await].map(|shown| shown.server_time.expect("a time"));
+    assert!(ahead.seconds - behind.seconds >= 2, "the clocks differ: {behind:?} and {ahead:?}");
+    // Whoever ends a round a second time does so by now.
+    tokio::time::sleep(APART).await;
+    for (session, story) in &stories {
+        let version = shown(0, session).await.session.expect("a session").version;
+        let once = Story { timed_out: 1, rounds_ended: 1, ended: 1, versions: (1..=version).collect(), ..Story::default() };
+        assert_eq!(*story, once, "{session}");
+    }
+    report!(
+        "{} sessions ended by time once each, at the earliest {earliest:?} after the last move, of {ENOUGH:?}",
+        stories.len()
+    );
+    assert!(earliest >= ENOUGH - APART, "{earliest:?}");
 }

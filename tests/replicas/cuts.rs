@@ -56,9 +56,10 @@ async fn a_write_that_is_cut_is_applied_once_or_not_and_the_client_learns_which(
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_creation_that_is_repeated_long_after_is_the_first_one_even_in_doubt() {
+    let seed = first_seed();
     let cluster = blocking(Cluster::shared);
     let database = blocking(|| cluster.database());
-    let fleet = Fleet::with_proxies(cluster.port(), &database, 1, &[], 1).await;
+    let fleet = Fleet::with_proxies(cluster.port(), &database, 1, &[], seed).await;
     let create = Call { session: "made-1".into(), request: "makes".into(), expected_version: None, what: What::Create };
     let made = fleet.door(0).send(&create, None).await.expect("a session");
     for cut in CUTS {

@@ -1,5 +1,9 @@
 //! The built program on a database, as a process of its own.
 
+#[path = "../support/binary.rs"]
+mod binary;
+
+use binary::binary;
 use mancala::wire::proto::session_service_client::SessionServiceClient;
 use std::fs::File;
 use std::io::{BufRead, BufReader};
@@ -121,7 +125,7 @@ impl Drop for Replica {
 
 fn command(url: &str, settings: Settings<'_>, folder: &Path) -> Command {
     let log = File::create(folder.join("log")).expect("a file");
-    let mut command = Command::new(env!("CARGO_BIN_EXE_mancala"));
+    let mut command = Command::new(binary());
     command.args(["serve", "--listen", "127.0.0.1:0", "--store", url]).stdin(Stdio::null()).stderr(log);
     command.env_clear().env("HOME", folder).envs(settings.iter().copied());
     command

@@ -7,6 +7,9 @@ use crate::postgres::Cluster;
 use crate::scene::{Load, Scene};
 use std::time::Duration;
 
+/// The shortest that a message is under way.
+const SHORTEST: Duration = Duration::from_millis(5);
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_slow_network_makes_nothing_wrong() {
     let seed = first_seed();
@@ -14,12 +17,13 @@ async fn a_slow_network_makes_nothing_wrong() {
     let database = blocking(|| cluster.database());
     let fleet = Fleet::with_proxies(cluster.port(), &database, 2, &[], seed).await;
     for proxy in &fleet.proxies {
-        proxy.delay(5_000..50_000);
+        proxy.delay(SHORTEST.as_micros() as u64..50_000);
     }
     let scene = Scene::begin(&fleet, Load { limit: Limit::Deadline(Duration::from_secs(30)), ..Load::new("slow", seed) }).await;
+    let before = scene.stats(|stats| stats.acknowledged.len());
     tokio::time::sleep(Duration::from_secs(number("MANCALA_TEST_SECONDS").unwrap_or(by_form(4, 600)))).await;
-    let ended = scene.end(&cluster.url(&database)).await;
-    let acknowledged = ended.found.acknowledged;
-    ended.assert_clean("5 to 50 ms each way");
-    assert!(acknowledged > 0, "a slow network lets calls through");
+    let (after, longest) = scene.stats(|stats| (stats.acknowledged.len(), stats.longest_attempt));
+    scene.end(&cluster.url(&database)).await.assert_clean("5 to 50 ms each way");
+    assert!(after > before, "a slow network lets calls through");
+    assert!(longest >= SHORTEST * 2, "nothing takes less than the way there and back: {longest:?}");
 }

@@ -1,11 +1,10 @@
 //! Replicas and their database start in any order, and the database goes and comes back: health tells the truth, and what someone must
 //! mend is said.
 
-use crate::answer::outcome;
 use crate::call::{Call, Outcome, What};
 use crate::fleet::{Fleet, blocking};
 use crate::postgres::{Cluster, Stop};
-use crate::remote::Remote;
+use crate::remote::{Remote, outcome};
 use crate::replica::Replica;
 use crate::within;
 use std::time::{Duration, Instant};

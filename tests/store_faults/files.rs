@@ -235,14 +235,14 @@ fn a_read_only_folder_or_file_is_refused() {
         let folder = folder();
         let path = folder.path().join("a/store.db");
         make_store(&path, 1);
-        mount_read_only(&path);
+        let _file = mount_read_only(&path);
         let error = refusal(&path);
         assert!(matches!(error, OpenError::ReadOnly { .. }), "{error}");
         assert!(error.to_string().contains("is read-only: make the file, its folder and its disk writable"), "{error}");
 
         let path = folder.path().join("b/store.db");
         make_store(&path, 1);
-        mount_read_only(path.parent().expect("a folder"));
+        let _folder = mount_read_only(path.parent().expect("a folder"));
         for path in [path.clone(), path.with_file_name("new.db"), path.with_file_name("new").join("new.db")] {
             let error = refusal(&path);
             assert!(matches!(error, OpenError::ReadOnly { .. }), "{error}");
@@ -276,7 +276,7 @@ fn a_file_or_folder_without_permission_is_refused() {
 fn a_full_disk_is_refused_at_start() {
     with_own_mounts("files::a_full_disk_is_refused_at_start", || {
         let folder = folder();
-        mount_small_disk(folder.path(), 1024);
+        let _mounted = mount_small_disk(folder.path(), 1024);
         let path = folder.path().join("store.db");
         make_store(&path, 1);
         let ballast = folder.path().join("ballast");

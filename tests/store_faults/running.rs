@@ -34,7 +34,7 @@ async fn append_until_failure(store: &SqliteStore, session_id: &str, mut version
 fn a_full_disk_refuses_recovers_and_loses_nothing() {
     with_own_mounts("running::a_full_disk_refuses_recovers_and_loses_nothing", || {
         let folder = folder();
-        mount_small_disk(folder.path(), 2048);
+        let _mounted = mount_small_disk(folder.path(), 2048);
         let path = folder.path().join("store.db");
         let ballast = folder.path().join("ballast");
         fs::write(&ballast, vec![1; 900 << 10]).expect("room for ballast");

@@ -45,7 +45,8 @@ impl Visitor for Functions {
 /// What is wrong with a statement.
 fn faults(sql: &str) -> Vec<String> {
     // What the library for migrations and the driver send around their statements, and the one statement that no parser need know.
-    if ["BEGIN", "START TRANSACTION", "COMMIT", "ROLLBACK", "LISTEN mancala"].iter().any(|start| sql.starts_with(start)) {
+    let around = ["BEGIN", "START TRANSACTION", "COMMIT", "ROLLBACK", "SET statement_timeout", "RESET statement_timeout"];
+    if around.iter().chain(&["LISTEN mancala"]).any(|start| sql.starts_with(*start)) {
         return Vec::new();
     }
     let statements = match Parser::parse_sql(&PostgreSqlDialect {}, sql) {

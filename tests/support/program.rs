@@ -3,7 +3,11 @@
 // Each test binary uses a part of it.
 #![allow(dead_code)]
 
+#[path = "binary.rs"]
+mod binary;
+
 use super::sandbox::run;
+pub use binary::binary;
 use std::ffi::OsStr;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
@@ -29,7 +33,7 @@ impl Program {
 
     /// The same, with its data in this store, as on its command line, and this home.
     pub fn serve_on(store: &OsStr, home: &Path, variables: &[(&str, &str)]) -> Program {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_mancala"));
+        let mut command = Command::new(binary());
         command.args(["serve", "--log", "warn", "--listen", "127.0.0.1:0", "--store"]).arg(store);
         command.env_clear().env("HOME", home).envs(variables.iter().copied());
         let mut child = command.stdout(Stdio::piped()).stdin(Stdio::null()).spawn().expect("the program starts");

@@ -79,15 +79,29 @@ pub fn build_preload(name: &str, folder: &Path) -> PathBuf {
     library
 }
 
+/// What is mounted at a path, until this is dropped, which must be before its folder is removed.
+#[must_use]
+pub struct Mounted(PathBuf);
+
+impl Drop for Mounted {
+    fn drop(&mut self) {
+        // Lazily, since a test that fails may still hold files of it. Whatever is left ends with the namespace.
+        let _ = Command::new("umount").arg("--lazy").arg(&self.0).status();
+    }
+}
+
 /// A small disk of its own in memory.
-pub fn mount_small_disk(folder: &Path, kib: u32) {
+pub fn mount_small_disk(folder: &Path, kib: u32) -> Mounted {
     run("mount", &["-t", "tmpfs", "-o", &format!("size={kib}k"), "tmpfs", text(folder)]);
+    Mounted(folder.to_owned())
 }
 
 /// Makes a file or folder read-only whatever its permissions.
-pub fn mount_read_only(path: &Path) {
+pub fn mount_read_only(path: &Path) -> Mounted {
     run("mount", &["--bind", text(path), text(path)]);
+    let mounted = Mounted(path.to_owned());
     run("mount", &["-o", "remount,bind,ro", text(path)]);
+    mounted
 }
 
 /// A path as a command's argument.

@@ -6,10 +6,12 @@
 use async_trait::async_trait;
 use mancala::store::{
     Append, Appended, Census, Changes, Create, CreateAll, Created, CreatedAll, Creation, Cursor, Delete, Deleted, Expirable,
-    Filter, Head, HeadPage, Health, Hearing, IdleQuery, Import, Micros, Place, Query, State, Store, StoreError, StoredEvent,
+    Filter, Head, HeadPage, Health, Heard, Hearing, Hint, IdleQuery, Import, Micros, Place, Query, State, Store, StoreError,
+    StoredEvent,
 };
 use std::sync::Arc;
-use tokio::sync::watch;
+use std::sync::atomic::{AtomicBool, Ordering};
+use tokio::sync::{broadcast, watch};
 
 /// What a wrapper may do otherwise than the store within. What it leaves out is the inner store's.
 #[async_trait]
@@ -120,6 +122,38 @@ impl<W: Wrap> Store for Wrapped<W> {
     async fn close(&self) {
         self.0.inner().close().await;
     }
+}
+
+/// A store that several servers use, and the wire that their hints go by if it has none of its own.
+pub struct Linked {
+    inner: Arc<dyn Store>,
+    hints: broadcast::Sender<Heard>,
+    told: Arc<AtomicBool>,
+}
+
+impl Wrap for Linked {
+    fn inner(&self) -> &Arc<dyn Store> {
+        &self.inner
+    }
+    fn is_shared(&self) -> bool {
+        true
+    }
+    fn tell(&self, session_id: &str, version: u32) {
+        if self.told.load(Ordering::SeqCst) {
+            self.inner.tell(session_id, version);
+            let hints = Arc::new([Hint { session_id: session_id.to_owned(), version }]);
+            // Nobody may listen.
+            let _ = self.hints.send(Heard::Hints(hints));
+        }
+    }
+    fn hear(&self) -> Option<Hearing> {
+        Some(self.inner.hear().unwrap_or_else(|| self.hints.subscribe()))
+    }
+}
+
+/// Makes such a store. Hints are told as long as `told` says so.
+pub fn linked(inner: Arc<dyn Store>, hints: broadcast::Sender<Heard>, told: Arc<AtomicBool>) -> Arc<dyn Store> {
+    Arc::new(Wrapped(Linked { inner, hints, told }))
 }
 
 /// A store of this process that several servers in it use.

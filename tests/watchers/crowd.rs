@@ -77,7 +77,7 @@ async fn a_crowd_of_watchers_is_cheap_and_served_at_once() {
     let program = Program::serve(&folder.path().join("store.db"));
     let ours = measure(&program.endpoint(), program.pid(), &size, true).await;
     let ratios = [1, 2].map(|at| ours.kib[at] as f64 / yardstick.kib[at] as f64);
-    println!(
+    report!(
         "{} idle, {} slow and {} prompt watchers, {} moves: {:?} KiB at first, with all streams and after the moves; a bare server \
          {:?}: {:.2} and {:.2} times. Arrival after the acknowledgement: median {:?}, p99 {:?}, last {:?}; bare p99 {:?}",
         size.idle,

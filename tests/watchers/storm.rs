@@ -2,6 +2,7 @@
 
 use crate::app::PATIENCE;
 use crate::follower::{Followed, Follower};
+use crate::form::first_seed;
 use crate::long_form;
 use crate::mover::Mover;
 use crate::place::{Host, Place};
@@ -16,7 +17,7 @@ use mancala::wire::proto::{self, Event};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant};
 use tokio::task::JoinSet;
 use tonic::transport::Channel;
 
@@ -32,14 +33,6 @@ struct Size {
     restarts: u32,
     /// Changes between two restarts.
     between: usize,
-}
-
-/// The seed that is asked for by MANCALA_TEST_SEED, or one of the time.
-fn seed() -> u64 {
-    let given = std::env::var("MANCALA_TEST_SEED").ok().map(|seed| seed.parse().expect("MANCALA_TEST_SEED is a number"));
-    let seed = given.unwrap_or_else(|| SystemTime::now().duration_since(UNIX_EPOCH).expect("after 1970").as_millis() as u64);
-    println!("MANCALA_TEST_SEED={seed}");
-    seed
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -67,7 +60,7 @@ async fn every_watcher_sees_exactly_what_is_stored_by_a_program_that_is_killed()
 }
 
 async fn storm(mut host: Host, size: &Size) {
-    let seed = seed();
+    let seed = first_seed();
     let truth = Truth::new();
     let (moves, place) = Place::new(&host);
     let sessions = Arc::new(make_sessions(&place, &truth, size.sessions).await);
@@ -147,7 +140,7 @@ async fn storm(mut host: Host, size: &Size) {
         check_followed(&followed, &stored, &truth);
     }
     assert!(again > 0, "some events were told twice");
-    println!("{} changes acknowledged, {sum:?}, {again} events told again to followers", truth.changes());
+    report!("{} changes acknowledged, {sum:?}, {again} events told again to followers", truth.changes());
     assert!(damaged, "no watcher has seen enough for the checker to be checked on it");
     assert!(sum.dropped > 0 && sum.stopped + sum.broken > 0, "{sum:?}");
 }

@@ -117,6 +117,7 @@ struct Caller {
     turn: usize,
     mix: Mix,
     dice: SeededDice,
+    checked: bool,
     label: String,
 }
 
@@ -132,6 +133,7 @@ impl Caller {
             turn: 0,
             mix: plan.mix.clone(),
             dice: SeededDice::new(plan.seed.wrapping_add(number.into())),
+            checked: plan.checked,
             label: plan.label.clone(),
         }
     }
@@ -188,7 +190,10 @@ impl Caller {
                 // After a failure it is not known where the session stands: it is given up.
                 let mut player = self.players[self.turn].1.take().expect("chosen because it can be played");
                 let answer = self.sessions.apply_move(player.play(&mut self.dice)).await?;
-                player.check(answer.get_ref())?;
+                let right = player.check(answer.get_ref());
+                if self.checked {
+                    right?;
+                }
                 self.players[self.turn].1 = Some(player);
                 Ok(())
             }

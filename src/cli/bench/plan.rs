@@ -44,6 +44,9 @@ pub struct Args {
     /// Seed of the moves
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
+    /// Take whatever answers moves for right: for a server that knows no rules, to be compared with
+    #[arg(long)]
+    unchecked: bool,
     /// Print the report as one JSON object
     #[arg(long)]
     pub json: bool,
@@ -65,6 +68,8 @@ pub struct Plan {
     pub games: Vec<Game>,
     pub mix: Mix,
     pub seed: u64,
+    /// Whether answers to moves are held against the rules.
+    pub checked: bool,
     /// Unique to this run; the sessions that it makes bear it.
     pub label: String,
 }
@@ -99,6 +104,7 @@ impl Args {
             games,
             mix: self.calls,
             seed: self.seed,
+            checked: !self.unchecked,
             label: uuid::Uuid::now_v7().to_string(),
         })
     }

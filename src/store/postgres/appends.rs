@@ -12,13 +12,19 @@ use crate::store::{Append, Appended, StoreError};
 use futures_util::future::join_all;
 use std::collections::{HashSet, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
-use tokio::time::Instant;
+use tokio::time::{Instant, timeout_at};
 
 /// Statements at a time. Few, so that there is something to take along; more than one, so that one that waits holds up only its own.
 const LEADERS: usize = 4;
 /// Sessions of one statement.
 const MOST: usize = 64;
+/// What must be left of a caller's time for going together with others, as a part of an attempt's time: the statement ends for all when
+/// the first of them has no time left.
+const LEAST: u32 = 4;
+/// What an answer may need to get from the one who leads to the one who waits.
+const GRACE: Duration = Duration::from_millis(50);
 
 pub(super) struct Appends {
     link: Arc<Link>,
@@ -49,7 +55,10 @@ impl Appends {
             // Not the caller's own work: others wait for it too, whatever becomes of the caller.
             tokio::spawn(self.clone().lead(leads));
         }
-        answered.await.unwrap_or_else(|_| Err(StoreError::Unknown("the server stops".to_owned())))
+        match timeout_at(deadline + GRACE, answered).await {
+            Ok(answer) => answer.unwrap_or_else(|_| Err(StoreError::Unknown("the server stops".to_owned()))),
+            Err(_) => Err(StoreError::Unknown("there is no answer in time".to_owned())),
+        }
     }
 
     fn queue(&self) -> MutexGuard<'_, VecDeque<Waiting>> {
@@ -64,10 +73,15 @@ impl Appends {
                 self.carry_out(batch).await;
             }
             drop(leads);
-            // Something may have come since, and found no leader free.
+            // Something may have come since, and found no leader free. To look for it while leading would not do: what comes just after
+            // the look finds this one leading still.
+            if self.queue().is_empty() {
+                return;
+            }
             match self.leaders.clone().try_acquire_owned() {
-                Ok(again) if !self.queue().is_empty() => leads = again,
-                _ => return,
+                Ok(again) => leads = again,
+                // All others lead, and each of them looks again once it does not.
+                Err(_) => return,
             }
         }
     }
@@ -79,9 +93,17 @@ impl Appends {
     }
 
     async fn carry_out(&self, batch: Vec<Waiting>) {
+        let now = Instant::now();
+        let (batch, late): (Vec<_>, Vec<_>) = batch.into_iter().partition(|it| it.deadline > now);
+        for Waiting { answer, .. } in late {
+            // Nobody may wait any more.
+            let _ = answer.send(Err(StoreError::Unavailable("the database was too busy to be asked in time".to_owned())));
+        }
+        let enough = now + self.link.options().attempt_timeout() / LEAST;
         let mut seen = HashSet::new();
         // Of one session only one can succeed at a time.
-        let (firsts, others): (Vec<_>, Vec<_>) = batch.into_iter().partition(|it| seen.insert(it.append.session_id.clone()));
+        let (firsts, others): (Vec<_>, Vec<_>) =
+            batch.into_iter().partition(|it| it.deadline >= enough && seen.insert(it.append.session_id.clone()));
         let (timed, untimed): (Vec<_>, Vec<_>) = firsts.into_iter().partition(|it| it.append.deadline.is_some());
         tokio::join!(self.together(timed, true), self.together(untimed, false), self.one_by_one(others, false));
     }

@@ -4,11 +4,12 @@ use super::changes;
 use super::condition::Condition;
 use super::contact::{self, NoContact};
 use super::errors::{damaged, text};
-use super::link::Link;
+use super::link::{Link, Servers};
+use super::options::NAME as SERVERS;
 use super::reads::{bytes, event, get, head, ids, request, sql_limit, text_in};
 use super::sql::HEAD;
 use super::text::stored;
-use super::tls::Connector;
+use super::tls::{Connector, Opened};
 use super::{OpenError, Options};
 use crate::store::archive::{Archive, Hold, Limit, MadeSession, Making, Mark, Part, Piece, Portion, Tombstone, Totals};
 use crate::store::{Cursor, Request, StoreError};
@@ -21,8 +22,7 @@ use tokio_postgres::{Client, Row};
 const PATIENCE: Duration = Duration::from_secs(300);
 /// Sessions of a portion at most: their heads are read before it is known how many fit.
 const SESSIONS: i64 = 500;
-/// How the connections of servers call themselves, and those of copies.
-const SERVERS: &str = "mancala";
+/// How the connections of copies call themselves.
 pub(super) const COPIES: &str = "mancala copy";
 /// How the connections of those call themselves who only read.
 const READERS: &str = "mancala verify";
@@ -53,7 +53,7 @@ impl PostgresArchive {
         let condition = Arc::new(Condition::unreached());
         condition.recover();
         let options = Options { read_timeout: PATIENCE, write_timeout: PATIENCE, connections: 4, ..options };
-        Ok(PostgresArchive { link: Link::new(options, connector, condition)? })
+        Ok(PostgresArchive { link: Link::new(options, connector, condition, Servers::Any)? })
     }
 
     pub(super) const fn link(&self) -> &Link {
@@ -67,7 +67,8 @@ pub(super) async fn reach(options: &Options, name: &str) -> Result<(Connector, C
     let connector = Connector::new(&patient)?.named(name);
     let opened = tokio::time::timeout(options.connect_timeout(), connector.open(None)).await;
     let opened = opened.map_err(|_| OpenError::Unreachable("it does not answer in time".into()))?;
-    let (client, _ends_with_it) = opened.map_err(|error| lasting(error.into()))?;
+    let Opened { client, place, task: _ends_with_it } = opened.map_err(|error| lasting(error.into()))?;
+    connector.prefer(place);
     Ok((connector, client))
 }
 

@@ -15,8 +15,10 @@ use std::time::Duration;
 use tokio::time::{Instant, sleep};
 use tokio_postgres::Row;
 
-/// Between looks at whether transactions have ended that hold changes back.
+/// Between looks at whether transactions have ended that hold changes back, at first: most end at once. It doubles, up to the longest,
+/// for a stranger's may take its time, and all who follow look on the connections that moves are made on.
 const PAUSE: Duration = Duration::from_millis(2);
+const LONGEST_PAUSE: Duration = Duration::from_millis(100);
 
 /// A place in the order: transaction, session, event. A deletion has the number 0.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -52,7 +54,7 @@ impl At {
 /// does not end in time.
 pub(super) async fn end(link: &Link) -> Result<Cursor, StoreError> {
     let patience = Instant::now() + patience(link);
-    let mut newest = None;
+    let (mut newest, mut pause) = (None, PAUSE);
     loop {
         let rows = link.query(&sql::end_of_changes(), &[]).await?;
         let row = rows.first().ok_or_else(|| damaged("the database has lost its id"))?;
@@ -65,7 +67,8 @@ pub(super) async fn end(link: &Link) -> Result<Cursor, StoreError> {
             };
             return Ok(at.cursor(get(row, 0)?));
         }
-        sleep(PAUSE).await;
+        sleep(pause).await;
+        pause = LONGEST_PAUSE.min(pause * 2);
     }
 }
 
@@ -82,7 +85,7 @@ pub(super) async fn changes(link: &Link, after: &Cursor, limit: usize) -> Result
     let patience = Instant::now() + patience(link);
     // One more than are wanted, to know whether more follow.
     let limit_and_one = sql_limit(limit.saturating_add(1));
-    let mut newest = None;
+    let (mut newest, mut pause) = (None, PAUSE);
     loop {
         let rows = link.query(&sql::changes(), &[&after.tx, &stored(&after.session_id), &after.seq, &limit_and_one]).await?;
         let row = rows.first().ok_or_else(|| damaged("the database has lost its id"))?;
@@ -94,7 +97,8 @@ pub(super) async fn changes(link: &Link, after: &Cursor, limit: usize) -> Result
         let newest = *newest.get_or_insert(newest_of(row, 2)?);
         let nothing = get::<Option<i64>>(row, 4)?.is_none();
         if nothing && newest >= horizon && Instant::now() < patience {
-            sleep(PAUSE).await;
+            sleep(pause).await;
+            pause = LONGEST_PAUSE.min(pause * 2);
             continue;
         }
         let entries = if nothing { Vec::new() } else { rows.iter().map(entry).collect::<Result<Vec<_>, _>>()? };

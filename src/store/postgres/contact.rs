@@ -27,13 +27,31 @@ impl From<tokio_postgres::Error> for NoContact {
     }
 }
 
+/// The oldest server that has what the order of all changes is made of (`pg_current_xact_id`, `pg_snapshot_xmin`).
+const OLDEST: u32 = 13;
+
+fn too_old(number: Option<&str>, name: String) -> Option<OpenError> {
+    let number: u32 = number?.parse().ok()?;
+    (number < OLDEST * 10_000).then_some(OpenError::TooOld { version: name, needed: OLDEST })
+}
+
 /// Looks at what the server is set to.
 pub(super) async fn check_server(client: &Client, allow_unsafe: bool) -> Result<(), NoContact> {
     let row = client.query_one(sql::SERVER, &[]).await?;
     let in_recovery: bool = row.try_get(0)?;
     let setting = |column: usize| row.try_get::<_, Option<String>>(column);
-    if in_recovery || setting(1)?.as_deref() == Some("on") {
+    let (number, name) = (setting(5)?, setting(6)?.unwrap_or_default());
+    if let Some(error) = too_old(number.as_deref(), name) {
+        return Err(NoContact::Lasting(error));
+    }
+    if let Some(encoding) = setting(7)?.filter(|encoding| encoding != "UTF8") {
+        return Err(NoContact::Lasting(OpenError::Encoding { encoding }));
+    }
+    if in_recovery {
         return Err(NoContact::Lasting(OpenError::Standby));
+    }
+    if setting(1)?.as_deref() == Some("on") {
+        return Err(NoContact::Lasting(OpenError::ReadOnly));
     }
     for (column, name) in [(2, "fsync"), (3, "full_page_writes"), (4, "synchronous_commit")] {
         if !allow_unsafe && setting(column)?.as_deref() == Some("off") {
@@ -49,6 +67,14 @@ const TRIES: u32 = 50;
 /// Makes the tables, or what is missing of them. Others may do the same: whoever comes second fails on what is there already, and
 /// finds, looking again, that nothing is left to do.
 pub(super) async fn migrate(client: &mut Client) -> Result<(), NoContact> {
+    // Where there are many sessions a change of the tables takes longer than a call may.
+    client.batch_execute("SET statement_timeout = 0; SET lock_timeout = 0").await?;
+    make_all(client).await?;
+    client.batch_execute("RESET statement_timeout; RESET lock_timeout").await?;
+    Ok(())
+}
+
+async fn make_all(client: &mut Client) -> Result<(), NoContact> {
     let row = client.query_one("SELECT to_regclass('mancala_migrations') IS NOT NULL", &[]).await?;
     let has_record = row.try_get(0)?;
     let mut tries = 1;
@@ -62,7 +88,7 @@ pub(super) async fn migrate(client: &mut Client) -> Result<(), NoContact> {
             Kind::Connection(_, cause) => match cause.downcast_ref::<tokio_postgres::Error>() {
                 Some(cause) if client.is_closed() => return Err(NoContact::Passing(Trouble::Lost, text(cause))),
                 Some(cause) if is_race(cause) && tries < TRIES => text(cause),
-                Some(cause) => return Err(repeatable(cause)),
+                Some(cause) => return Err(passing_or_lasting(cause)),
                 None => return Err(NoContact::Passing(Trouble::Lost, error.to_string())),
             },
             _ => return Err(NoContact::Lasting(OpenError::Foreign(error.to_string()))),
@@ -128,15 +154,32 @@ fn is_race(error: &tokio_postgres::Error) -> bool {
     matches!(code, "42P07" | "42710" | "42P06" | "23505" | "XX000") || trouble(error) == Trouble::Again
 }
 
-fn repeatable(error: &tokio_postgres::Error) -> NoContact {
-    if is_race(error) { NoContact::Lasting(OpenError::Foreign(text(error))) } else { passing_or_lasting(error) }
-}
-
+/// What is there already and is not ours does not pass; all else that others may have to do with does.
 fn passing_or_lasting(error: &tokio_postgres::Error) -> NoContact {
     match trouble(error) {
         Trouble::Refused => NoContact::Lasting(OpenError::Refused(text(error))),
         Trouble::Untrusted => NoContact::Lasting(OpenError::Untrusted(text(error))),
         Trouble::Fault | Trouble::Taken => NoContact::Lasting(OpenError::Foreign(text(error))),
         passing => NoContact::Passing(passing, text(error)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_server_must_not_be_too_old() {
+        let old = OpenError::TooOld { version: "12.22".into(), needed: 13 };
+        for (number, name, expected) in [
+            (Some("120022"), "12.22", Some(old.clone())),
+            (Some("130000"), "13.0", None),
+            (Some("180001"), "18.1", None),
+            (Some("?"), "", None),
+            (None, "", None),
+        ] {
+            assert_eq!(too_old(number, name.to_owned()), expected, "{name}");
+        }
+        assert!(old.to_string().contains("Postgres 12.22") && old.to_string().contains("13 or newer"), "{old}");
     }
 }

@@ -1,7 +1,7 @@
 //! What Postgres's errors mean for a statement and for the store: one table, used by reads and writes alike.
 
 use crate::store::StoreError;
-use deadpool_postgres::{PoolError, TimeoutType};
+use deadpool_postgres::{HookError, PoolError, TimeoutType};
 use std::error::Error as _;
 use tokio_postgres::Error;
 use tokio_postgres::error::SqlState;
@@ -14,6 +14,8 @@ pub(super) enum Trouble {
     Lost,
     /// The statement was undone since others were in its way, or for want of room in memory. It may succeed when it is repeated.
     Again,
+    /// The same for a row that another one holds for too long.
+    Locked,
     /// Something of that name is there already.
     Taken,
     /// No room on the disk.
@@ -60,8 +62,10 @@ pub(super) fn trouble_by_state(state: &SqlState) -> Trouble {
         "57P01" | "57P02" | "57P03" | "57P05" | "40003" | "08007" => Trouble::Lost,
         // The server gave a statement up after its `statement_timeout`, which ends before the commit begins.
         "57014" => Trouble::Again,
-        // Serialization failure, deadlock, lock not available.
-        "40001" | "40P01" | "55P03" => Trouble::Again,
+        // Serialization failure, deadlock.
+        "40001" | "40P01" => Trouble::Again,
+        // Lock not available.
+        "55P03" => Trouble::Locked,
         // Of the class of resources: a full disk, as against memory or connections.
         "53100" => Trouble::Full,
         "23505" => Trouble::Taken,
@@ -86,7 +90,10 @@ pub(super) fn trouble_of_pool(error: &PoolError) -> Option<Trouble> {
         PoolError::Backend(error) => Some(trouble(error)),
         PoolError::Timeout(TimeoutType::Wait | TimeoutType::Create | TimeoutType::Recycle) => Some(Trouble::Again),
         PoolError::Closed => None,
-        PoolError::NoRuntimeSpecified | PoolError::PostCreateHook(_) => Some(Trouble::Fault),
+        PoolError::PostCreateHook(HookError::Backend(error)) => Some(trouble(error)),
+        // Another server may be the primary soon, or is already.
+        PoolError::PostCreateHook(HookError::Message(_)) => Some(Trouble::Lost),
+        PoolError::NoRuntimeSpecified => Some(Trouble::Fault),
     }
 }
 
@@ -94,7 +101,9 @@ impl Trouble {
     /// What the caller is told of a statement that certainly was not carried out.
     pub fn answer(self, why: String) -> StoreError {
         match self {
-            Trouble::Lost | Trouble::Again | Trouble::Refused | Trouble::Untrusted => StoreError::Unavailable(why),
+            Trouble::Lost | Trouble::Again | Trouble::Locked | Trouble::Refused | Trouble::Untrusted => {
+                StoreError::Unavailable(why)
+            }
             Trouble::Full => StoreError::Full(why),
             Trouble::ReadOnly => StoreError::Unwritable(why),
             Trouble::Taken | Trouble::Damaged | Trouble::Fault => StoreError::Damaged(why),
@@ -103,7 +112,12 @@ impl Trouble {
 
     /// Whether the same statement may fare better soon.
     pub const fn passes(self) -> bool {
-        matches!(self, Trouble::Lost | Trouble::Again)
+        matches!(self, Trouble::Lost | Trouble::Again | Trouble::Locked)
+    }
+
+    /// Whether it came from what others do or have stored, and says nothing of the database.
+    pub const fn is_of_others(self) -> bool {
+        matches!(self, Trouble::Again | Trouble::Locked | Trouble::Taken)
     }
 }
 
@@ -120,7 +134,8 @@ pub(super) fn text(error: &Error) -> String {
 /// The same of a pool.
 pub(super) fn text_of_pool(error: &PoolError) -> String {
     match error {
-        PoolError::Backend(error) => text(error),
+        PoolError::Backend(error) | PoolError::PostCreateHook(HookError::Backend(error)) => text(error),
+        PoolError::PostCreateHook(HookError::Message(why)) => why.clone().into_owned(),
         PoolError::Timeout(TimeoutType::Wait) => "all connections are taken".into(),
         PoolError::Timeout(_) => "no connection in time".into(),
         other => other.to_string(),
@@ -141,7 +156,8 @@ mod tests {
         for (codes, expected) in [
             (&["08000", "08003", "08006", "08001", "08004", "08007", "08P01"][..], Trouble::Lost),
             (&["57P01", "57P02", "57P03", "57P05", "40003", "58030"], Trouble::Lost),
-            (&["40001", "40P01", "55P03", "57014", "40000", "53000", "53200", "53300", "53400", "XX000"], Trouble::Again),
+            (&["40001", "40P01", "57014", "40000", "53000", "53200", "53300", "53400", "XX000"], Trouble::Again),
+            (&["55P03"], Trouble::Locked),
             (&["23505"], Trouble::Taken),
             (&["53100"], Trouble::Full),
             (&["25006"], Trouble::ReadOnly),
@@ -161,6 +177,7 @@ mod tests {
         for (trouble, passes, answer) in [
             (Trouble::Lost, true, StoreError::Unavailable("why".into())),
             (Trouble::Again, true, StoreError::Unavailable("why".into())),
+            (Trouble::Locked, true, StoreError::Unavailable("why".into())),
             (Trouble::Refused, false, StoreError::Unavailable("why".into())),
             (Trouble::Untrusted, false, StoreError::Unavailable("why".into())),
             (Trouble::Full, false, StoreError::Full("why".into())),
@@ -177,5 +194,7 @@ mod tests {
     async fn a_pool_that_is_closed_has_no_trouble() {
         assert_eq!(trouble_of_pool(&PoolError::Closed), None);
         assert_eq!(trouble_of_pool(&PoolError::Timeout(TimeoutType::Wait)), Some(Trouble::Again));
+        let standby = PoolError::PostCreateHook(HookError::message("a standby"));
+        assert_eq!((trouble_of_pool(&standby), text_of_pool(&standby)), (Some(Trouble::Lost), "a standby".to_owned()));
     }
 }

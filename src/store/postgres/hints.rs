@@ -2,7 +2,7 @@
 //! within a write would have all writes wait for one another.
 
 use super::sql;
-use super::tls::{Connector, OnMessage};
+use super::tls::{Connector, OnMessage, Opened};
 use crate::store::{Heard, Hearing, Hint};
 use std::collections::HashMap;
 use std::mem;
@@ -74,9 +74,7 @@ impl Hints {
                 let sent = match &client {
                     Some(client) if !client.is_closed() => timeout(PATIENCE, client.query(sql::TELL, &[&message])).await,
                     _ => match timeout(PATIENCE, connector.open(None)).await {
-                        Ok(Ok((opened, _ends_with_it))) => {
-                            timeout(PATIENCE, client.insert(opened).query(sql::TELL, &[&message])).await
-                        }
+                        Ok(Ok(opened)) => timeout(PATIENCE, client.insert(opened.client).query(sql::TELL, &[&message])).await,
                         _ => break,
                     },
                 };
@@ -101,11 +99,11 @@ impl Hints {
             }
         });
         loop {
-            if let Ok(Ok((client, connection))) = timeout(PATIENCE, connector.open(Some(on_message.clone()))).await
+            if let Ok(Ok(Opened { client, task, place: _ })) = timeout(PATIENCE, connector.open(Some(on_message.clone()))).await
                 && matches!(timeout(PATIENCE, client.batch_execute(sql::HEAR)).await, Ok(Ok(())))
             {
                 self.say(Heard::Connected);
-                let ended = async { drop(connection.await) };
+                let ended = async { drop(task.await) };
                 tokio::select! {
                     () = ended => {}
                     () = answers_no_more(&client) => {}

@@ -5,13 +5,14 @@
 
 use super::condition::Condition;
 use super::errors::{Trouble, text, text_of_pool, trouble, trouble_of_pool};
-use super::tls::Connector;
-use super::{OpenError, Options};
+use super::pooled::{Busy, SILENT, STANDBY, admit, follows};
+use super::tls::{Connector, Opened};
+use super::{OpenError, Options, sql};
 use crate::store::{StoreError, StoreMetrics};
-use deadpool_postgres::{Client, Manager, ManagerConfig, Object, Pool, RecyclingMethod, Runtime, Timeouts};
+use deadpool_postgres::{Client, Hook, Manager, ManagerConfig, Object, Pool, RecyclingMethod, Runtime, Timeouts};
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::time::{Instant, sleep, timeout_at};
+use tokio::time::{Instant, sleep, timeout, timeout_at};
 use tokio_postgres::Row;
 use tokio_postgres::types::{ToSql, Type};
 use tokio_util::task::TaskTracker;
@@ -26,6 +27,10 @@ pub(super) type TypedValues<'a> = &'a [(&'a (dyn ToSql + Sync), Type)];
 /// Pause before a statement is repeated, at first. It doubles, up to the longest, and is cut by chance.
 const PAUSE: Duration = Duration::from_millis(2);
 const LONGEST_PAUSE: Duration = Duration::from_millis(100);
+/// How long a statement may take that goes through a whole table.
+const LEISURE: Duration = Duration::from_secs(30);
+/// How long closing waits for what is under way.
+const CLOSING: Duration = Duration::from_secs(2);
 
 /// How a write ended that was carried out or refused.
 pub(super) struct Written {
@@ -40,8 +45,18 @@ pub(super) struct Written {
 /// A write that failed, and whether it may have been carried out all the same.
 pub(super) struct MayBeDone(pub bool);
 
+/// Which servers are used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Servers {
+    /// The primary alone. What a standby shows may be older than what has been acknowledged.
+    Primary,
+    /// A standby, too, for commands that read what is there.
+    Any,
+}
+
 pub(super) struct Link {
     pool: Pool,
+    connector: Connector,
     condition: Arc<Condition>,
     options: Options,
     metrics: StoreMetrics,
@@ -66,12 +81,19 @@ struct Failed {
 }
 
 impl Link {
-    pub fn new(options: Options, connector: Connector, condition: Arc<Condition>) -> Result<Link, OpenError> {
+    pub fn new(options: Options, connector: Connector, condition: Arc<Condition>, servers: Servers) -> Result<Link, OpenError> {
         let config = ManagerConfig { recycling_method: RecyclingMethod::Fast };
-        let manager = Manager::from_connect(connector.config().clone(), connector, config);
-        let pool = Pool::builder(manager).max_size(options.connections).runtime(Runtime::Tokio1).build();
-        let pool = pool.map_err(|error| OpenError::Url(error.to_string()))?;
-        Ok(Link { pool, condition, options, metrics: StoreMetrics::default(), calls: TaskTracker::new() })
+        let manager = Manager::from_connect(connector.config().clone(), connector.clone(), config);
+        let mut pool = Pool::builder(manager).max_size(options.connections).runtime(Runtime::Tokio1);
+        if servers == Servers::Primary {
+            let (condition, patience) = (condition.clone(), options.connect_timeout());
+            pool = pool.post_create(Hook::async_fn(move |client, _| {
+                let condition = condition.clone();
+                Box::pin(async move { admit(client, &condition, patience).await })
+            }));
+        }
+        let pool = pool.build().map_err(|error| OpenError::Url(error.to_string()))?;
+        Ok(Link { pool, connector, condition, options, metrics: StoreMetrics::default(), calls: TaskTracker::new() })
     }
 
     /// Reads rows.
@@ -84,6 +106,26 @@ impl Link {
         self.read(Statement::Once(sql, values), Instant::now() + self.options.read_timeout).await
     }
 
+    /// Reads rows by a statement that goes through a whole table: on a connection of its own and in a time of its own, so that it is in
+    /// nobody's way, and no sign of trouble if it takes long.
+    pub async fn query_at_leisure(&self, sql: &str) -> Result<Vec<Row>, StoreError> {
+        if let Some(refusal) = self.condition.refuses_reads() {
+            return Err(refusal);
+        }
+        let limits = format!("-c lock_timeout=0 -c statement_timeout={}", LEISURE.as_millis());
+        let connector = self.connector.with_options(&limits);
+        let read = async {
+            let Opened { client, .. } = connector.open(None).await?;
+            if follows(&client).await? { Ok(None) } else { client.query_typed(sql, &[]).await.map(Some) }
+        };
+        match timeout(LEISURE, read).await {
+            Ok(Ok(Some(rows))) => Ok(rows),
+            Ok(Ok(None)) => Err(StoreError::Unavailable(STANDBY.into())),
+            Ok(Err(error)) => Err(trouble(&error).answer(text(&error))),
+            Err(_) => Err(StoreError::Unavailable(SILENT.into())),
+        }
+    }
+
     /// Reads rows to find out what has become of a write, in the rest of its time.
     pub async fn settle(&self, sql: &str, values: Values<'_>, written: &Written) -> Result<Vec<Row>, StoreError> {
         let rows = self.read(Statement::Kept(sql, values), written.deadline).await;
@@ -93,8 +135,7 @@ impl Link {
     /// Makes what an earlier attempt has stored as durable as any write that is acknowledged. The server may have restarted since, and
     /// what it then shows need not be on its standby.
     pub async fn confirm(&self, written: &Written) -> Result<(), StoreError> {
-        let heartbeat =
-            self.repeat(Statement::Kept(super::sql::HEARTBEAT, &[]), written.deadline, self.options.attempt_timeout());
+        let heartbeat = self.repeat(Statement::Kept(sql::HEARTBEAT, &[]), written.deadline, self.options.attempt_timeout());
         heartbeat.await.map(drop).map_err(|error| StoreError::Unknown(error.to_string()))
     }
 
@@ -129,7 +170,7 @@ impl Link {
         let begun = Instant::now();
         let until = deadline.min(begun + self.options.attempt_timeout());
         let rows = self.attempt(Statement::Kept(sql, values), until).await.map_err(|failed| {
-            if !matches!(failed.trouble, Trouble::Again | Trouble::Taken) {
+            if !failed.trouble.is_of_others() {
                 self.condition.suspect();
             }
             MayBeDone(failed.in_doubt)
@@ -169,10 +210,12 @@ impl Link {
                 Err(failed) => failed,
             };
             in_doubt |= failed.in_doubt;
-            if failed.trouble != Trouble::Again {
+            if !failed.trouble.is_of_others() {
                 self.condition.suspect();
             }
-            let over = Instant::now() + pause >= deadline || self.pool.is_closed();
+            // One that waits for the same row again, and has not the time to be told that it waits in vain, would end in doubt.
+            let needed = if failed.trouble == Trouble::Locked { pause + self.options.lock_timeout() } else { pause };
+            let over = Instant::now() + needed >= deadline || self.pool.is_closed();
             // In doubt even what would not pass is tried on: another server may have come to be the one to write to.
             if over || !(failed.trouble.passes() || in_doubt) {
                 return Err(if in_doubt { StoreError::Unknown(failed.why) } else { failed.trouble.answer(failed.why) });
@@ -182,24 +225,34 @@ impl Link {
         }
     }
 
-    /// Sends a statement once.
+    /// Sends a statement once, unless its time is over before.
     async fn attempt(&self, statement: Statement<'_>, until: Instant) -> Result<Vec<Row>, Failed> {
-        let client = self.connection(until).await?;
+        let busy = Busy::with(self.connection(until).await?);
+        let client = busy.client();
+        if Instant::now() >= until {
+            return Err(not_sent(busy));
+        }
         let sent = match statement {
             Statement::Kept(sql, values) => {
                 let prepared = match timeout_at(until, client.prepare_cached(sql)).await {
                     Ok(Ok(prepared)) => prepared,
-                    Ok(Err(error)) => return Err(self.failed(client, &error, false)),
-                    Err(_) => return Err(too_slow(client, false)),
+                    Ok(Err(error)) => return Err(self.failed(busy.free(), &error, false)),
+                    Err(_) => return Err(self.too_slow(busy, false)),
                 };
+                if Instant::now() >= until {
+                    return Err(not_sent(busy));
+                }
                 timeout_at(until, client.query(&prepared, values)).await
             }
             Statement::Once(sql, values) => timeout_at(until, client.query_typed(sql, values)).await,
         };
         match sent {
-            Ok(Ok(rows)) => Ok(rows),
-            Ok(Err(error)) => Err(self.failed(client, &error, true)),
-            Err(_) => Err(too_slow(client, true)),
+            Ok(Ok(rows)) => {
+                drop(busy.free());
+                Ok(rows)
+            }
+            Ok(Err(error)) => Err(self.failed(busy.free(), &error, true)),
+            Err(_) => Err(self.too_slow(busy, true)),
         }
     }
 
@@ -207,30 +260,47 @@ impl Link {
         let wait = until.saturating_duration_since(Instant::now());
         let create = wait.min(self.options.connect_timeout());
         let timeouts = Timeouts { wait: Some(wait), create: Some(create), recycle: Some(wait) };
-        self.pool.timeout_get(&timeouts).await.map_err(|error| match trouble_of_pool(&error) {
+        // Each of them may take as long as all together.
+        let Ok(got) = timeout_at(until, self.pool.timeout_get(&timeouts)).await else {
+            return Err(Failed { trouble: Trouble::Again, why: "no connection in time".into(), in_doubt: false });
+        };
+        got.map_err(|error| match trouble_of_pool(&error) {
             Some(trouble) => Failed { trouble, why: text_of_pool(&error), in_doubt: false },
             None => Failed { trouble: Trouble::Refused, why: "the store is closed".into(), in_doubt: false },
         })
     }
 
-    /// A statement that was answered with an error, or not at all.
+    /// A statement that was answered with an error.
     fn failed(&self, client: Client, error: &tokio_postgres::Error, sent: bool) -> Failed {
         let trouble = trouble(error);
         if matches!(trouble, Trouble::Lost | Trouble::ReadOnly) {
             drop(Object::take(client));
         }
         if trouble == Trouble::Lost {
-            // The others that lie idle have gone the same way, or will be made anew in no time.
-            self.pool.retain(|_, _| false);
+            self.forget_idle();
         }
         Failed { trouble, why: text(error), in_doubt: sent && trouble == Trouble::Lost }
     }
 
-    /// Finishes what is under way and closes.
+    /// A statement that was not answered in time. Its connection is given up: the answer may come yet.
+    fn too_slow(&self, busy: Busy, sent: bool) -> Failed {
+        drop(busy);
+        self.forget_idle();
+        Failed { trouble: Trouble::Lost, why: SILENT.into(), in_doubt: sent }
+    }
+
+    /// Gives up the connections that lie idle. Where one has gone they have gone the same way, or will be made anew in no time.
+    pub fn forget_idle(&self) {
+        self.pool.retain(|_, _| false);
+    }
+
+    /// Finishes what is under way, as far as it ends soon, and closes.
     pub async fn close(&self) {
         self.pool.close();
         self.calls.close();
-        self.calls.wait().await;
+        if timeout(CLOSING, self.calls.wait()).await.is_err() {
+            tracing::warn!(calls = self.calls.len(), "the database does not answer what is under way; it is left to itself");
+        }
     }
 
     pub const fn metrics(&self) -> &StoreMetrics {
@@ -247,10 +317,10 @@ impl Link {
     }
 }
 
-/// A statement that was not answered in time. Its connection is given up: the answer may come yet.
-fn too_slow(client: Client, sent: bool) -> Failed {
-    drop(Object::take(client));
-    Failed { trouble: Trouble::Lost, why: "the database does not answer in time".into(), in_doubt: sent }
+/// A statement whose time was over before it was sent. (What a time-out is for is begun even if the time is over.)
+fn not_sent(busy: Busy) -> Failed {
+    drop(busy.free());
+    Failed { trouble: Trouble::Again, why: "no time is left".into(), in_doubt: false }
 }
 
 /// Between a half and one.

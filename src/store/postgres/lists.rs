@@ -47,7 +47,7 @@ pub(super) async fn count_up_to(link: &Link, filter: Filter, most: usize) -> Res
 /// Counts all sessions.
 pub(super) async fn census(link: &Link) -> Result<Census, StoreError> {
     let mut census = Census::default();
-    for row in link.query(sql::CENSUS, &[]).await? {
+    for row in link.query_at_leisure(sql::CENSUS).await? {
         let code = get(&row, 0)?;
         let count = get::<i64>(&row, 1)?.unsigned_abs();
         match state_of(code).ok_or_else(|| damaged(format!("sessions are in state {code}")))? {

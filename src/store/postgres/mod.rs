@@ -12,12 +12,14 @@ mod creations;
 mod errors;
 mod expiry;
 mod hints;
+mod hosts;
 mod intake;
 mod keeper;
 mod link;
 mod lists;
 mod open_error;
 mod options;
+mod pooled;
 mod reads;
 mod sql;
 mod text;
@@ -40,7 +42,7 @@ use async_trait::async_trait;
 use condition::Condition;
 use hints::Hints;
 use keeper::Keeper;
-use link::Link;
+use link::{Link, Servers};
 use std::sync::{Arc, Mutex, PoisonError};
 use tls::Connector;
 use tokio::sync::watch;
@@ -65,10 +67,16 @@ impl PostgresStore {
     pub async fn connect(options: Options) -> Result<PostgresStore, OpenError> {
         let connector = Connector::new(&options)?;
         let condition = Arc::new(Condition::unreached());
-        let link = Arc::new(Link::new(options.clone(), connector.clone(), condition.clone())?);
+        let link = Arc::new(Link::new(options.clone(), connector.clone(), condition.clone(), Servers::Primary)?);
         let appends = Arc::new(Appends::new(link.clone()));
-        let mut keeper =
-            Keeper { connector: connector.clone(), options, condition: condition.clone(), client: None, migrated: false };
+        let mut keeper = Keeper {
+            connector: connector.clone(),
+            link: link.clone(),
+            options,
+            condition: condition.clone(),
+            client: None,
+            migrated: false,
+        };
         keeper.begin().await?;
         let hints = Arc::new(Hints::new());
         let mut tasks = JoinSet::new();

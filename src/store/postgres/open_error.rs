@@ -37,12 +37,33 @@ pub enum OpenError {
         /// The server's setting.
         setting: &'static str,
     },
-    /// The server takes no writes.
+    /// The server follows another one.
     #[error(
-        "the database server is a standby or read-only; give the URL of the primary, or of all of them with \
-         target_session_attrs=read-write"
+        "the database server is a standby; give the URL of the primary, or of all of them with target_session_attrs=read-write"
     )]
     Standby,
+    /// The server takes no writes, though it follows no other.
+    #[error(
+        "the database server is set to read-only; see its default_transaction_read_only, and that of the database and the user"
+    )]
+    ReadOnly,
+    /// The server lacks what is needed.
+    #[error("the database server is Postgres {version}, which is too old; {needed} or newer is needed")]
+    TooOld {
+        /// What it says it is.
+        version: String,
+        /// The oldest that will do.
+        needed: u32,
+    },
+    /// The database can't hold all texts.
+    #[error(
+        "the database is in {encoding}, which can't hold every text; make one in UTF8 (CREATE DATABASE ... TEMPLATE template0 \
+         ENCODING 'UTF8')"
+    )]
+    Encoding {
+        /// What it is in.
+        encoding: String,
+    },
     /// A newer program has made the tables.
     #[error("the database was made by a newer version of this program (migration {0}); use that version or a newer one")]
     Newer(String),

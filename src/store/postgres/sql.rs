@@ -242,7 +242,12 @@ pub(super) const TELL: &str = "SELECT pg_notify('mancala', $1)";
 /// Hears what other servers tell.
 pub(super) const HEAR: &str = "LISTEN mancala";
 
+/// Whether the server follows another one.
+pub(super) const FOLLOWS: &str = "SELECT pg_is_in_recovery()";
+
 /// What the server is set to. Settings that it does not know are NULL.
 pub(super) const SERVER: &str = "
 SELECT pg_is_in_recovery(), current_setting('transaction_read_only', true), current_setting('fsync', true),
-       current_setting('full_page_writes', true), current_setting('synchronous_commit', true)";
+       current_setting('full_page_writes', true), current_setting('synchronous_commit', true),
+       current_setting('server_version_num', true), current_setting('server_version', true),
+       current_setting('server_encoding', true)";

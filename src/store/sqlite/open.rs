@@ -61,7 +61,12 @@ pub(super) fn open_to_read(path: &Path, options: &Options, hold: Hold) -> Result
     let path = present(path)?;
     let lock = match hold {
         Hold::Shared => None,
-        Hold::Alone => Some(Lock::take(&path)?),
+        Hold::Alone => {
+            let lock = Lock::take(&path)?;
+            // What was acknowledged and is damaged must not be left out in silence.
+            check_log(&path)?;
+            Some(lock)
+        }
     };
     let readers = (0..options.readers.max(1)).map(|_| open_present_reader(&path, options)).collect::<Result<Vec<_>, _>>()?;
     refuse_half_copied(&readers[0], &path)?;

@@ -14,14 +14,21 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
+use tokio::runtime::Handle;
 use tokio::sync::{OwnedSemaphorePermit, oneshot};
 
 /// Most jobs of one transaction.
 const BATCH: usize = 1024;
 
-/// Jobs after which the log is moved into the file. Each writes about three pages, so the log stays at some 50 MiB, which
-/// a start after a crash reads in a fraction of a second.
+/// Jobs after which the log is moved into the file. Most write about three pages, so the log stays at some 50 MiB, which a start after a
+/// crash reads in a fraction of a second.
 const JOBS_PER_CHECKPOINT: usize = 4096;
+/// The same in rows: batches and copied sessions write thousands in one job.
+const ROWS_PER_CHECKPOINT: u64 = 3 * JOBS_PER_CHECKPOINT as u64;
+
+/// After a transaction of several jobs the next one waits so long for more, while their callers ask for what comes next. Half-empty
+/// transactions cost nearly as much as full ones. A caller that is alone waits for nobody.
+const LINGER: Duration = Duration::from_micros(30);
 
 /// What the thread is sent.
 pub(super) enum Message {
@@ -39,6 +46,9 @@ pub(super) trait Job: Send {
 
     /// Tells its caller how it ended: as its run said, or, with an error, not at all.
     fn answer(self: Box<Self>, end: Result<(), StoreError>);
+
+    /// Where its caller waits, if that is in a runtime.
+    fn runtime(&self) -> Option<&Handle>;
 }
 
 /// A [`Job`] made of a function.
@@ -46,13 +56,14 @@ pub(super) struct Write<T, W> {
     work: W,
     outcome: Option<Result<T, StoreError>>,
     reply: oneshot::Sender<Result<T, StoreError>>,
+    runtime: Option<Handle>,
     /// Its place in the queue, free again when it is answered.
     _place: OwnedSemaphorePermit,
 }
 
 impl<T, W> Write<T, W> {
     pub fn new(work: W, reply: oneshot::Sender<Result<T, StoreError>>, place: OwnedSemaphorePermit) -> Write<T, W> {
-        Write { work, outcome: None, reply, _place: place }
+        Write { work, outcome: None, reply, runtime: Handle::try_current().ok(), _place: place }
     }
 }
 
@@ -80,6 +91,10 @@ where
         // A caller that waits no longer will ask again.
         let _ = reply.send(end.and_then(|()| outcome.expect("it ran")));
     }
+
+    fn runtime(&self) -> Option<&Handle> {
+        self.runtime.as_ref()
+    }
 }
 
 /// The thread's state.
@@ -102,11 +117,13 @@ enum Turn {
 impl Writer {
     /// Works until it is told to close, or until nobody can tell it anything any more.
     pub fn run(self) {
-        let mut jobs_since_checkpoint = 0;
+        let (mut jobs_since_checkpoint, mut rows_at_checkpoint) = (0, 0);
         let mut next_retry = Instant::now();
+        let mut last = 1;
         loop {
-            match self.next(next_retry) {
+            match self.next(next_retry, last) {
                 Turn::Write { jobs, then_close } => {
+                    last = jobs.len();
                     jobs_since_checkpoint += jobs.len();
                     let before = self.condition.health();
                     self.write(jobs);
@@ -122,16 +139,18 @@ impl Writer {
                     next_retry = Instant::now() + self.retry_every;
                 }
             }
-            if jobs_since_checkpoint >= JOBS_PER_CHECKPOINT && self.condition.health() == Health::Writable {
+            let rows = self.connection.total_changes();
+            let is_due = jobs_since_checkpoint >= JOBS_PER_CHECKPOINT || rows - rows_at_checkpoint >= ROWS_PER_CHECKPOINT;
+            if is_due && self.condition.health() == Health::Writable {
                 self.checkpoint("PRAGMA wal_checkpoint(PASSIVE)");
-                jobs_since_checkpoint = 0;
+                (jobs_since_checkpoint, rows_at_checkpoint) = (0, rows);
             }
         }
         self.close();
     }
 
-    /// Waits for a job, then takes what else is there.
-    fn next(&self, next_retry: Instant) -> Turn {
+    /// Waits for a job, then takes what else is there; `last` is how many there were the time before.
+    fn next(&self, next_retry: Instant, last: usize) -> Turn {
         let first = if self.condition.health() == Health::Unwritable {
             let wait = next_retry.saturating_duration_since(Instant::now());
             if wait.is_zero() {
@@ -145,7 +164,10 @@ impl Writer {
         } else {
             self.inbox.recv().unwrap_or(Message::Close)
         };
-        let mut jobs = Vec::new();
+        if last > 1 {
+            std::thread::sleep(LINGER);
+        }
+        let mut jobs = Vec::with_capacity(last);
         for message in std::iter::once(first).chain(self.inbox.try_iter()) {
             match message {
                 Message::Write(job) => jobs.push(job),
@@ -168,9 +190,7 @@ impl Writer {
                 stop.answer
             }),
         };
-        for job in jobs {
-            job.answer(end.clone());
-        }
+        answer(jobs, end);
     }
 
     fn commit(&self, jobs: &mut [Box<dyn Job>]) -> Result<(), Stop> {
@@ -267,6 +287,25 @@ impl Writer {
     }
 }
 
+/// Tells the callers of these jobs how they ended.
+///
+/// To wake a task from a thread that is not its runtime's is dear, and may take a system call. So one task is woken, which wakes
+/// the others from where they run.
+fn answer(jobs: Vec<Box<dyn Job>>, end: Result<(), StoreError>) {
+    let runtime = jobs.first().and_then(|job| job.runtime()).filter(|_| jobs.len() > 1).cloned();
+    let Some(runtime) = runtime else { return answer_each(jobs, &end) };
+    let is_there = |job: &dyn Job| job.runtime().is_some_and(|other| other.id() == runtime.id());
+    let (there, elsewhere) = jobs.into_iter().partition(|job| is_there(&**job));
+    answer_each(elsewhere, &end);
+    runtime.spawn(async move { answer_each(there, &end) });
+}
+
+fn answer_each(jobs: Vec<Box<dyn Job>>, end: &Result<(), StoreError>) {
+    for job in jobs {
+        job.answer(end.clone());
+    }
+}
+
 fn panic_text(panic: &(dyn Any + Send)) -> String {
     let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
     text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_else(|| "no reason given".into())
@@ -295,11 +334,14 @@ mod tests {
             lock: Lock::take(&folder.path().join("store.db")).expect("the lock"),
         };
         queue.send(Message::Close).expect("the writer is there");
-        assert!(matches!(writer.next(Instant::now()), Turn::Retry));
-        assert!(matches!(writer.next(Instant::now() + Duration::from_secs(60)), Turn::Write { then_close: true, .. }));
+        assert!(matches!(writer.next(Instant::now(), 1), Turn::Retry));
+        assert!(matches!(writer.next(Instant::now() + Duration::from_secs(60), 1), Turn::Write { then_close: true, .. }));
 
         queue.send(Message::Close).expect("the writer is there");
         condition.recover();
-        assert!(matches!(writer.next(Instant::now()), Turn::Write { then_close: true, .. }), "nothing to retry when all is well");
+        assert!(
+            matches!(writer.next(Instant::now(), 1), Turn::Write { then_close: true, .. }),
+            "nothing to retry when all is well"
+        );
     }
 }

@@ -50,6 +50,11 @@ pub fn position_in(rules: &Rules, text: &str) -> Result<Position, PositionError>
 
 /// A whole position.
 pub fn position_out(p: &Position) -> proto::Position {
+    position_with(p, p.to_string())
+}
+
+/// The same, of which the text is known.
+pub fn position_with(p: &Position, text: String) -> proto::Position {
     let pits = (0..).zip(p.pits()).map(|(pit, &seeds)| proto::Pit {
         index: pit.into(),
         seeds: seeds.into(),
@@ -77,7 +82,7 @@ pub fn position_out(p: &Position) -> proto::Position {
         heir: optional_seat(p.heir()),
         refused: Seat::BOTH.into_iter().filter(|&seat| p.refused()[seat]).map(seat_out).collect(),
         result: p.outcome().map(|outcome| end_result(&outcome)),
-        text: p.to_string(),
+        text,
     }
 }
 

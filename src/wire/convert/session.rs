@@ -1,6 +1,6 @@
 //! Sessions and their results.
 
-use super::{clock_out, position_out, proposal_out, seat_out};
+use super::{clock_out, position_with, proposal_out, seat_out};
 use crate::game::{Guards, Position};
 use crate::session::{GuardLimits, MatchResult, Micros, Player, SeatView, Session, SpectatorPolicy, Spectators, State, View};
 use crate::store::Head;
@@ -73,7 +73,7 @@ pub fn listed(head: Head, view: View, position: &Position) -> proto::Session {
     let View {
         options,
         guards: GuardLimits { repetition, quiet, max_plies },
-        position: _,
+        position: text,
         ply,
         round,
         rounds,
@@ -95,7 +95,7 @@ pub fn listed(head: Head, view: View, position: &Position) -> proto::Session {
         guards: Some(guards(Guards { repetition, quiet, max_plies })),
         state: state_out(state),
         version,
-        position: Some(position_out(position)),
+        position: Some(position_with(position, text)),
         ply,
         round,
         rounds,

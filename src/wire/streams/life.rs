@@ -125,6 +125,11 @@ impl Life {
         self.beat = Instant::now() + self.heartbeat;
     }
 
+    /// Whether a sign of life is due.
+    pub fn is_beat_due(&self) -> bool {
+        Instant::now() >= self.beat
+    }
+
     /// Waits for news or for what else is due.
     ///
     /// # Errors

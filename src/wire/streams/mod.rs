@@ -18,6 +18,7 @@ use futures_util::stream::try_unfold;
 use std::future::pending;
 use std::panic::resume_unwind;
 use std::pin::Pin;
+use tokio_util::task::AbortOnDropHandle;
 use tonic::Status;
 use tracing::Instrument;
 
@@ -52,17 +53,18 @@ pub(super) fn messages<S: Source>(source: S) -> Messages<S::Message> {
 }
 
 /// Looks in a task of its own. A stream is carried on only while its peer grants room, and whoever looks may hold what others wait
-/// for: a peer that grants none must not keep it from them. While it waits, a stream keeps no room for looking either.
+/// for: a peer that grants none must not keep it from them. While it waits, a stream keeps no room for looking either. Looking ends with
+/// the stream.
 async fn look<S: Source>(mut source: Box<S>) -> (Box<S>, Result<Option<S::Message>, Status>) {
     let looking = async move {
         let found = source.look().await;
         (source, found)
     };
-    match tokio::spawn(looking.in_current_span()).await {
+    match AbortOnDropHandle::new(tokio::spawn(looking.in_current_span())).await {
         Ok(looked) => looked,
         Err(error) => match error.try_into_panic() {
             Ok(panic) => resume_unwind(panic),
-            // Nobody cancels it but a runtime that stops, with which this ends too.
+            // Nobody cancels it while it is waited for but a runtime that stops, with which this ends too.
             Err(_cancelled) => pending().await,
         },
     }

@@ -179,7 +179,7 @@ impl SessionHandlers {
     pub(super) async fn check_still_admitted(&self, caller: &Caller) -> Result<(), Status> {
         let Caller::Seat { session_id, seat, hash } = caller else { return Ok(()) };
         let credential = Credential::Token { seat: *seat, hash: *hash };
-        match self.sessions.look(session_id, |session| session.seats().accept(&credential)).await {
+        match self.sessions.accepts(session_id, &credential).await {
             Ok(true) => Ok(()),
             Ok(false) | Err(ServiceError::NotFound { .. }) => Err(Refused::plain(Reason::TokenInvalid).into_status()),
             Err(error) => Err(error.into()),

@@ -130,8 +130,9 @@ impl Source for Follower {
             if !changes.is_empty() || !self.greeted {
                 return self.message(changes).await.map(Some);
             }
-            // What is not caught up may go on to something that is wanted.
-            if caught_up {
+            // What is not caught up may go on to something that is wanted. On a long way there the watcher is told now and then how far
+            // it has come.
+            if caught_up || self.life.is_beat_due() {
                 return Ok(None);
             }
         }

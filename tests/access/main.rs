@@ -1,8 +1,0 @@
-//! Who may do what: every method by every kind of caller, and the life of seats and tokens, over real sockets.
-#![cfg(feature = "server")]
-
-mod matrix;
-mod running;
-mod seats;
-mod secrets;
-mod spectators;

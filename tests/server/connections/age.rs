@@ -1,0 +1,79 @@
+//! Old connections, and connections of a server that stops.
+
+use crate::listening::{check, start, until};
+use mancala::server::Stopped;
+use std::time::{Duration, Instant};
+use tokio_stream::StreamExt;
+use tonic_health::pb::HealthCheckRequest;
+use tonic_health::pb::health_check_response::ServingStatus;
+
+const AGE: Duration = Duration::from_millis(300);
+
+#[tokio::test]
+async fn an_old_connection_takes_no_new_calls_and_finishes_those_in_flight() {
+    let server = start(|settings| settings.connections.connection_age = AGE).await;
+    let mut health = server.health().await;
+    let mut watch = health.watch(HealthCheckRequest::default()).await.expect("a stream").into_inner();
+    assert_eq!(watch.next().await.expect("a message").expect("no error").status(), ServingStatus::Serving);
+    until("it is old", || server.counts.aged.get() == 1).await;
+
+    server.ready.send(false).expect("a running server");
+    assert_eq!(watch.next().await.expect("a message").expect("no error").status(), ServingStatus::NotServing);
+    // This client learns at a call that its connection goes, and may lose that one.
+    let _ = check(&mut health).await;
+    check(&mut health).await.expect("an answer");
+    assert_eq!(server.counts.accepted.get(), 2, "a new call takes a new connection");
+    drop(watch);
+    until("the old connection is closed", || server.counts.open.get() <= 1).await;
+}
+
+#[tokio::test]
+async fn after_the_grace_it_is_closed() {
+    let server = start(|settings| {
+        settings.connections.connection_age = AGE;
+        settings.connections.connection_grace = AGE;
+    })
+    .await;
+    let start = Instant::now();
+    let mut watch = server.health().await.watch(HealthCheckRequest::default()).await.expect("a stream").into_inner();
+    watch.next().await.expect("a message").expect("no error");
+    watch.next().await.expect("an end that is told").expect_err("it is cut");
+    let lived = start.elapsed();
+    assert!(lived >= AGE.mul_f64(1.9) && lived < AGE * 10, "{lived:?}");
+    until("it is closed", || server.counts.open.get() == 0).await;
+}
+
+#[tokio::test]
+async fn without_an_age_connections_stay() {
+    let server = start(|settings| settings.connections.connection_age = Duration::ZERO).await;
+    let mut health = server.health().await;
+    for _ in 0..3 {
+        check(&mut health).await.expect("an answer");
+        tokio::time::sleep(AGE / 3).await;
+    }
+    assert_eq!((server.counts.accepted.get(), server.counts.aged.get()), (1, 0));
+}
+
+#[tokio::test]
+async fn a_stop_does_not_wait_where_there_is_nothing_to_wait_for() {
+    let server = start(|_| {}).await;
+    let mut health = server.health().await;
+    check(&mut health).await.expect("an answer");
+    let _silent = server.peer().await;
+    until("both are accepted", || server.counts.open.get() == 2).await;
+    let (start, counts) = (Instant::now(), server.counts.clone());
+    assert_eq!(server.stop().await, Stopped::Drained);
+    assert!(start.elapsed() < Duration::from_secs(1), "{:?}", start.elapsed());
+    assert_eq!(counts.open.get(), 0);
+}
+
+#[tokio::test]
+async fn a_stop_cuts_what_does_not_end() {
+    let server = start(|settings| settings.drain_timeout = Duration::from_millis(200)).await;
+    let mut reflection = tonic_reflection::pb::v1::server_reflection_client::ServerReflectionClient::new(server.channel().await);
+    let mut stream = reflection.server_reflection_info(tokio_stream::pending()).await.expect("a stream").into_inner();
+    let counts = server.counts.clone();
+    assert_eq!(server.stop().await, Stopped::TimedOut);
+    stream.next().await.expect("an end that is told").expect_err("it is cut");
+    assert_eq!(counts.open.get(), 0);
+}
