@@ -19,6 +19,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::net::TcpListener;
+use tokio::runtime::{Builder, Runtime};
 use tokio::sync::{oneshot, watch};
 use tokio::task::JoinSet;
 
@@ -37,11 +38,7 @@ pub struct Args {
 
 pub fn run(args: Args) -> Result<(), Failure> {
     let config = args.config.load()?;
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(config.server.worker_threads())
-        .enable_all()
-        .build()
-        .map_err(|error| Failure::run(format!("threads can't be started: {error}")))?;
+    let runtime = runtime(&config).map_err(|error| Failure::run(format!("threads can't be started: {error}")))?;
     let telemetry = {
         let _in_runtime = runtime.enter();
         telemetry::init(&config.log, &config.telemetry).map_err(Failure::run)?
@@ -51,6 +48,16 @@ pub fn run(args: Args) -> Result<(), Failure> {
     // Connections of peers that are still there end here.
     runtime.shutdown_timeout(RUNTIME_STOP);
     served
+}
+
+/// What calls are answered in. One thread is quickest in the runtime that is made for one, where nothing is handed over or locked.
+/// Traces need another: the last ones are sent while the first thread waits for that.
+fn runtime(config: &Config) -> io::Result<Runtime> {
+    let threads = config.server.worker_threads();
+    if threads == 1 && config.telemetry.otlp_endpoint.is_none() {
+        return Builder::new_current_thread().enable_all().build();
+    }
+    Builder::new_multi_thread().worker_threads(threads).enable_all().build()
 }
 
 async fn serve(config: &Config) -> Result<(), Failure> {

@@ -3,7 +3,6 @@
 
 use super::measure::CallMetrics;
 use super::room::Room;
-use crate::wire::complete;
 use crate::wire::deadline::{Deadline, TimeLimits};
 use crate::wire::reason::Reason;
 use crate::wire::refuse::Refused;
@@ -42,15 +41,18 @@ impl Guard {
         Ok((deadline, place))
     }
 
-    /// The answer to a call, or what its caller is told if there is none by its deadline or ever.
-    pub async fn keep(&self, deadline: Deadline, answer: impl Future<Output = Response<Body>>) -> Response<Body> {
-        match timeout_at(deadline.answer_by, catch_panic(answer)).await {
-            Ok(Ok(answer)) => complete(answer),
+    /// What a part of a call came to.
+    ///
+    /// # Errors
+    /// What its caller is told if that did not come by its deadline, or panicked.
+    pub async fn keep<T>(&self, deadline: Deadline, part: impl Future<Output = T>) -> Result<T, Response<Body>> {
+        match timeout_at(deadline.answer_by, catch_panic(part)).await {
+            Ok(Ok(done)) => Ok(done),
             Ok(Err(_panic)) => {
                 self.metrics.panicked();
-                Refused::plain(Reason::Internal).into_status().into_http()
+                Err(Refused::plain(Reason::Internal).into_status().into_http())
             }
-            Err(_elapsed) => deadline.exceeded().into_status().into_http(),
+            Err(_elapsed) => Err(deadline.exceeded().into_status().into_http()),
         }
     }
 }

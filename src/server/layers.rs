@@ -1,21 +1,24 @@
 //! What every call goes through, from the outside in: it is observed, guarded, and let in by the gate.
 //!
-//! These are functions that call each other rather than services in services: so a call is one future, and not a chain of boxes.
+//! These are functions that call each other rather than services in services: so a call is one future, and not a chain of boxes. What
+//! is handed to another by value stands in that future twice, so that futures which are handed on are small.
 
 use super::api::Api;
 use super::gate::Gate;
 use super::guard::Guard;
-use super::observe::{Call, ObservedBody, observed};
+use super::observe::{Call, ObservedBody};
 use super::peer::Proxies;
 use super::rates::{RateLimits, Rates};
 use super::room::Room;
 use super::services::Services;
 use super::trace;
+use crate::wire::complete;
 use crate::wire::deadline::TimeLimits;
 use http::{Request, Response};
 use ipnet::IpNet;
 use std::sync::Arc;
 use tonic::body::Body;
+use tracing::instrument::Instrument;
 
 /// What callers are limited to, beside time.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -49,7 +52,8 @@ impl Calls {
     pub async fn answer(self: Arc<Self>, request: Request<Body>) -> Response<ObservedBody> {
         let call = Call::begin(request.uri().clone(), self.gate.metrics.clone());
         trace::begin(&call.span, &call.uri, request.headers());
-        observed(call, self.guarded(request)).await
+        let response = self.guarded(request).instrument(call.span.clone()).await;
+        call.answered(response)
     }
 
     async fn guarded(&self, mut request: Request<Body>) -> Response<Body> {
@@ -57,13 +61,15 @@ impl Calls {
             Ok(entered) => entered,
             Err(refused) => return refused.into_status().into_http(),
         };
-        self.guard.keep(deadline, self.gated(request)).await
-    }
-
-    async fn gated(&self, mut request: Request<Body>) -> Response<Body> {
-        match self.gate.admit(&mut request).await {
-            Ok(()) => self.services.answer(request).await,
-            Err(status) => status.into_http(),
+        match self.guard.keep(deadline, self.gate.admit(&mut request)).await {
+            Ok(Ok(())) => {}
+            Ok(Err(status)) => return complete(status.into_http()),
+            Err(refused) => return refused,
+        }
+        match self.guard.keep(deadline, self.services.answer(request)).await {
+            Ok(Ok(answer)) => complete(answer),
+            Ok(Err(never)) => match never {},
+            Err(refused) => refused,
         }
     }
 }

@@ -16,19 +16,6 @@ use tonic::body::Body;
 use tonic::codegen::Bytes;
 use tonic::{Code, Status};
 use tracing::Span;
-use tracing::instrument::Instrument;
-
-/// The answer to a call, observed to its end.
-pub async fn observed(call: Call, answer: impl Future<Output = Response<Body>>) -> Response<ObservedBody> {
-    let mut response = answer.instrument(call.span.clone()).await;
-    trace::announce(&call.span, response.headers_mut());
-    // A failure without an answer is told in the headers; otherwise the code follows the last message.
-    if response.headers().contains_key(Status::GRPC_STATUS) {
-        call.ended(response.headers());
-        return response.map(|body| ObservedBody { body, call: None });
-    }
-    response.map(|body| ObservedBody { body, call: Some(call) })
-}
 
 /// An answer of which the end has not been sent.
 pub struct ObservedBody {
@@ -107,6 +94,17 @@ impl Call {
     pub fn begin(uri: Uri, metrics: CallMetrics) -> Call {
         metrics.begun();
         Call { span: log::span(uri.path()), uri, metrics, begun: Instant::now(), code: Code::Cancelled, reason: None }
+    }
+
+    /// Its answer begins, and is observed to its end.
+    pub fn answered(self, mut answer: Response<Body>) -> Response<ObservedBody> {
+        trace::announce(&self.span, answer.headers_mut());
+        // A failure without an answer is told in the headers; otherwise the code follows the last message.
+        if answer.headers().contains_key(Status::GRPC_STATUS) {
+            self.ended(answer.headers());
+            return answer.map(|body| ObservedBody { body, call: None });
+        }
+        answer.map(|body| ObservedBody { body, call: Some(self) })
     }
 
     /// With these headers or trailers.

@@ -2,6 +2,7 @@
 
 use http::{Request, Response};
 use std::convert::Infallible;
+use std::future::ready;
 use std::pin::Pin;
 use std::sync::Arc;
 use tonic::body::Body;
@@ -44,14 +45,11 @@ impl Services {
     }
 
     /// Answers a call.
-    pub async fn answer(&self, request: Request<Body>) -> Response<Body> {
+    pub fn answer(&self, request: Request<Body>) -> Answer {
         let service = service_of(request.uri().path());
-        let Some((_, service)) = self.0.iter().find(|(name, _)| Some(*name) == service) else {
-            return Status::new(Code::Unimplemented, "").into_http();
-        };
-        match service.answer(request).await {
-            Ok(answer) => answer,
-            Err(never) => match never {},
+        match self.0.iter().find(|(name, _)| Some(*name) == service) {
+            Some((_, service)) => service.answer(request),
+            None => Box::pin(ready(Ok(Status::new(Code::Unimplemented, "").into_http()))),
         }
     }
 }

@@ -72,7 +72,7 @@ impl Sessions {
         for _ in 0..ATTEMPTS {
             let live = self.fill(&target.session_id, &mut slot).await?;
             if !live.session.seats().accept(&target.credential) {
-                if !self.store.is_shared() || self.is_current(&live.session).await? {
+                if !self.store.is_shared() || Box::pin(self.is_current(&live.session)).await? {
                     return Err(ServiceError::NotAdmitted);
                 }
                 // Another server may have given it out.
@@ -83,7 +83,7 @@ impl Sessions {
                 request.as_ref().and_then(|it| live.answered(&it.id).map(|answered| (it, answered)))
             {
                 check_same(request, answered)?;
-                return self.repeat(&target.session_id, answered, want_steps, look).await;
+                return Box::pin(self.repeat(&target.session_id, answered, want_steps, look)).await;
             }
             let now = self.time_for(&live.session);
             // Time that is out comes before whatever else is wanted, unless that is what is claimed.
@@ -91,7 +91,7 @@ impl Sessions {
                 && let Some(events) = live.session.timed_out(now)
             {
                 let meant = target.expected_version.unwrap_or(live.session.version());
-                if let Some(live) = self.commit(&mut slot, &events, None, now).await?
+                if let Some(live) = Box::pin(self.commit(&mut slot, &events, None, now)).await?
                     && live.session.result().is_none()
                     && !matches!(command, Command::Seat(_))
                 {
@@ -111,7 +111,7 @@ impl Sessions {
             });
             let events = match decided {
                 Ok(events) => events,
-                Err(refusal) if self.is_current(&live.session).await? => return Err(refusal),
+                Err(refusal) if Box::pin(self.is_current(&live.session)).await? => return Err(refusal),
                 // Another server has changed the session, perhaps by this very request.
                 Err(_) => {
                     *slot = None;
@@ -140,7 +140,7 @@ impl Sessions {
     /// Stores what was decided on the session of a slot, and takes it in; `None`: somebody else was faster, and the slot is empty.
     pub(super) async fn commit<'a>(
         &self,
-        slot: &'a mut Option<Live>,
+        slot: &'a mut Option<Box<Live>>,
         events: &[Event],
         request: Option<Request>,
         time: Micros,
@@ -277,7 +277,7 @@ impl Sessions {
     }
 
     /// Refuses to remove a session by a request id that has changed it. One that can't be read may be removed all the same.
-    async fn check_unused(&self, session_id: &str, request_id: &str, slot: &mut Option<Live>) -> Result<(), ServiceError> {
+    async fn check_unused(&self, session_id: &str, request_id: &str, slot: &mut Option<Box<Live>>) -> Result<(), ServiceError> {
         match self.current(session_id, slot).await {
             Ok(live) if live.answered(request_id).is_some() => {
                 Err(ServiceError::RequestIdReused { request_id: request_id.to_owned() })

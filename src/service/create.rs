@@ -116,7 +116,7 @@ impl Sessions {
                 self.counts.created.add(1);
                 self.counts.events.add(events);
                 if events == 1 {
-                    *slot = Some(Live::new(session.clone(), request.as_ref()));
+                    *slot = Some(Box::new(Live::new(session.clone(), request.as_ref())));
                 }
                 Ok(Made { session, replayed: false })
             }

@@ -78,7 +78,7 @@ impl Live {
 }
 
 /// A session's place in memory. The lock is held while a command is decided and stored; empty: the store must be read.
-pub(super) type Slot = Arc<tokio::sync::Mutex<Option<Live>>>;
+pub(super) type Slot = Arc<tokio::sync::Mutex<Option<Box<Live>>>>;
 
 /// The most recently used slots. One that is dropped here while somebody holds it does no harm: the store's version check
 /// tells the two holders of a session apart.
@@ -127,7 +127,7 @@ impl Sessions {
                 return Ok(look(session));
             }
             drop(slot);
-            settled = match self.settle_time(session_id).await {
+            settled = match Box::pin(self.settle_time(session_id)).await {
                 Ok(_) => true,
                 // What can't be stored has not happened, and nobody is kept from reading.
                 Err(ServiceError::Store(_) | ServiceError::Overloaded { .. }) => false,
@@ -157,12 +157,16 @@ impl Sessions {
 
     /// The session of a slot as the store has it now. Where other servers write to the store too, what is in memory may be old,
     /// and an answer must not know less than one that was given elsewhere before.
-    pub(super) async fn current<'a>(&self, session_id: &str, slot: &'a mut Option<Live>) -> Result<&'a mut Live, ServiceError> {
+    pub(super) async fn current<'a>(
+        &self,
+        session_id: &str,
+        slot: &'a mut Option<Box<Live>>,
+    ) -> Result<&'a mut Live, ServiceError> {
         if self.store.is_shared()
             && let Some(live) = slot.take()
         {
-            match self.catch_up(live).await {
-                Ok(live) => *slot = Some(live),
+            match Box::pin(self.catch_up(*live)).await {
+                Ok(live) => *slot = Some(Box::new(live)),
                 Err(error) => {
                     self.slots.forget(session_id);
                     return Err(error);
@@ -182,21 +186,22 @@ impl Sessions {
         }
     }
 
-    /// The session of a slot, read from the store if there is nothing in it.
-    pub(super) async fn fill<'a>(&self, session_id: &str, slot: &'a mut Option<Live>) -> Result<&'a mut Live, ServiceError> {
+    /// The session of a slot, read from the store if there is nothing in it. What is rare is boxed here and where this is used: otherwise
+    /// every call would make room for it.
+    pub(super) async fn fill<'a>(&self, session_id: &str, slot: &'a mut Option<Box<Live>>) -> Result<&'a mut Live, ServiceError> {
         if slot.is_some() {
             self.counts.cache_hits.add(1);
         } else {
             self.counts.cache_misses.add(1);
-            match self.load(session_id, u32::MAX).await {
-                Ok(live) => *slot = Some(live),
+            match Box::pin(self.load(session_id, u32::MAX)).await {
+                Ok(live) => *slot = Some(Box::new(live)),
                 Err(error) => {
                     self.slots.forget(session_id);
                     return Err(error);
                 }
             }
         }
-        slot.as_mut().ok_or_else(|| ServiceError::not_found(session_id))
+        slot.as_deref_mut().ok_or_else(|| ServiceError::not_found(session_id))
     }
 
     /// Reads a session as it was at a version, or as it is now if it has not come that far.

@@ -17,10 +17,16 @@ impl Sessions {
             Event::RematchMade { session_id } => Some(session_id),
             _ => None,
         });
-        let Some(session_id) = made else { return Ok(()) };
+        match made {
+            Some(session_id) => Box::pin(self.make_next(old, session_id)).await,
+            None => Ok(()),
+        }
+    }
+
+    async fn make_next(&self, old: &Session, session_id: &str) -> Result<(), ServiceError> {
         let origin = self.load(old.id(), 1).await?.session;
         let new = NewSession {
-            session_id: Some(session_id.clone()),
+            session_id: Some(session_id.to_owned()),
             rules: *old.rules(),
             guards: old.guards(),
             start: *origin.position(),

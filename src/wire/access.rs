@@ -178,23 +178,30 @@ impl Access {
         metadata: &HeaderMap,
         certificate: Option<&OperatorCertificate>,
     ) -> Result<Caller, Status> {
-        let Some(tokens) = &self.0 else { return Ok(Caller::Trusted(None)) };
-        let refused = |reason| Refused::plain(reason).into_status();
-        let row = METHODS.iter().find(|(method, _)| *method == path);
-        let (_, who) = *row.ok_or_else(|| refused(Reason::MethodUnknown))?;
-        if who == Who::Anyone {
-            return Ok(tokens.known(path, metadata).await);
+        match &self.0 {
+            None => Ok(Caller::Trusted(None)),
+            // Boxed: whatever reads a session has room for all that takes, which most calls have no use for.
+            Some(tokens) => Box::pin(tokens.admit(path, metadata, certificate)).await,
         }
-        let caller = match bearer(metadata).map_err(refused)? {
-            None => certificate.map_or(Caller::Anonymous, |OperatorCertificate(name)| Caller::Trusted(Some(name.clone()))),
-            Some(token) => tokens.recognise(token).await?,
-        };
-        caller.may(who).map_err(refused)?;
-        Ok(caller)
     }
 }
 
 impl Tokens {
+    async fn admit(&self, path: &str, metadata: &HeaderMap, certificate: Option<&OperatorCertificate>) -> Result<Caller, Status> {
+        let refused = |reason| Refused::plain(reason).into_status();
+        let row = METHODS.iter().find(|(method, _)| *method == path);
+        let (_, who) = *row.ok_or_else(|| refused(Reason::MethodUnknown))?;
+        if who == Who::Anyone {
+            return Ok(self.known(path, metadata).await);
+        }
+        let caller = match bearer(metadata).map_err(refused)? {
+            None => certificate.map_or(Caller::Anonymous, |OperatorCertificate(name)| Caller::Trusted(Some(name.clone()))),
+            Some(token) => self.recognise(token).await?,
+        };
+        caller.may(who).map_err(refused)?;
+        Ok(caller)
+    }
+
     /// Who calls a method that everybody may call. A token only counts for how often it may.
     async fn known(&self, path: &str, metadata: &HeaderMap) -> Caller {
         match bearer(metadata) {

@@ -84,7 +84,7 @@ impl SessionService for SessionHandlers {
                 (Some(asked), Some(current)) if asked > current => {
                     return Err(ServiceError::VersionAhead { asked, current }.into());
                 }
-                (Some(version), _) | (None, Some(version)) => self.sessions.look_at(&id, version, look).await?,
+                (Some(version), _) | (None, Some(version)) => Box::pin(self.sessions.look_at(&id, version, look)).await?,
             })
         };
         noted(&id, get).await.map(Response::new)

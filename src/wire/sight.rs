@@ -36,6 +36,11 @@ impl SessionHandlers {
         if caller.is_trusted() || caller.seat_in(session_id).is_some() {
             return Ok(None);
         }
+        // Boxed: trusted callers need no room for it.
+        Box::pin(self.sight_of_spectators(session_id)).await
+    }
+
+    async fn sight_of_spectators(&self, session_id: &str) -> Result<Option<u32>, Status> {
         let policy = |session: &Session| {
             let late = session.spectators().delay_plies > 0;
             (session.spectators().policy, late.then(|| session.spectator_version()))
@@ -51,7 +56,7 @@ impl SessionHandlers {
     pub async fn look_as<T>(&self, caller: &Caller, session_id: &str, look: impl FnOnce(&Session) -> T) -> Result<T, Status> {
         let looked = match self.sight(caller, session_id).await? {
             None => self.sessions.look(session_id, look).await,
-            Some(version) => self.sessions.look_at(session_id, version, look).await,
+            Some(version) => Box::pin(self.sessions.look_at(session_id, version, look)).await,
         };
         Ok(looked?)
     }

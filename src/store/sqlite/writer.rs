@@ -24,6 +24,8 @@ const BATCH: usize = 1024;
 /// a start after a crash reads in a fraction of a second.
 const JOBS_PER_CHECKPOINT: usize = 4096;
 
+static LINGER: std::sync::LazyLock<Duration> = std::sync::LazyLock::new(|| Duration::from_micros(std::env::var("X_LINGER").ok().and_then(|x| x.parse().ok()).unwrap_or(0)));
+
 /// What the thread is sent.
 pub(super) enum Message {
     /// Do this.
@@ -113,9 +115,11 @@ impl Writer {
     pub fn run(self) {
         let mut jobs_since_checkpoint = 0;
         let mut next_retry = Instant::now();
+        let mut last = 1;
         loop {
-            match self.next(next_retry) {
+            match self.next(next_retry, last) {
                 Turn::Write { jobs, then_close } => {
+                    last = jobs.len();
                     jobs_since_checkpoint += jobs.len();
                     let before = self.condition.health();
                     self.write(jobs);
@@ -140,7 +144,7 @@ impl Writer {
     }
 
     /// Waits for a job, then takes what else is there.
-    fn next(&self, next_retry: Instant) -> Turn {
+    fn next(&self, next_retry: Instant, last: usize) -> Turn {
         let first = if self.condition.health() == Health::Unwritable {
             let wait = next_retry.saturating_duration_since(Instant::now());
             if wait.is_zero() {
@@ -154,7 +158,10 @@ impl Writer {
         } else {
             self.inbox.recv().unwrap_or(Message::Close)
         };
-        let mut jobs = Vec::new();
+        if last > 1 {
+            std::thread::sleep(*LINGER);
+        }
+        let mut jobs = Vec::with_capacity(last);
         for message in std::iter::once(first).chain(self.inbox.try_iter()) {
             match message {
                 Message::Write(job) => jobs.push(job),
@@ -321,11 +328,11 @@ mod tests {
             lock: Lock::take(&folder.path().join("store.db")).expect("the lock"),
         };
         queue.send(Message::Close).expect("the writer is there");
-        assert!(matches!(writer.next(Instant::now()), Turn::Retry));
-        assert!(matches!(writer.next(Instant::now() + Duration::from_secs(60)), Turn::Write { then_close: true, .. }));
+        assert!(matches!(writer.next(Instant::now(), 1), Turn::Retry));
+        assert!(matches!(writer.next(Instant::now() + Duration::from_secs(60), 1), Turn::Write { then_close: true, .. }));
 
         queue.send(Message::Close).expect("the writer is there");
         condition.recover();
-        assert!(matches!(writer.next(Instant::now()), Turn::Write { then_close: true, .. }), "nothing to retry when all is well");
+        assert!(matches!(writer.next(Instant::now(), 1), Turn::Write { then_close: true, .. }), "nothing to retry when all is well");
     }
 }

@@ -7,6 +7,7 @@ use super::checksum::{SESSION_IS_SOUND, TOMBSTONE_IS_SOUND, expect_sound};
 use super::errors::Failure;
 use super::reads;
 use crate::store::{Append, Appended, Create, Created, Delete, Deleted, EventHash, Head, Micros, Players, Request, State};
+use std::sync::LazyLock;
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
 /// The number that stands for a state in the tables.
@@ -189,12 +190,17 @@ struct Found {
     minute: i64,
 }
 
+/// Written once: it is asked for with every write.
+static FIND: LazyLock<String> = LazyLock::new(|| {
+    format!(
+        "SELECT key, version, state, south_player, north_player, expires, deadline, minute, {SESSION_IS_SOUND}
+         FROM sessions WHERE session_id = ?1",
+    )
+});
+
 fn find(connection: &Connection, session_id: &str) -> rusqlite::Result<Option<Found>> {
     connection
-        .prepare_cached(&format!(
-            "SELECT key, version, state, south_player, north_player, expires, deadline, minute, {SESSION_IS_SOUND}
-             FROM sessions WHERE session_id = ?1",
-        ))?
+        .prepare_cached(&FIND)?
         .query_row([session_id], |row| {
             expect_sound(row, 8)?;
             Ok(Found {
