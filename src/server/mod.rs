@@ -119,14 +119,15 @@ pub async fn serve(
     Ok(match server.settings.web.as_ref().map(web::layers) {
         Some(layers) => {
             let answer = move |request| {
-                let answer = calls.clone().answer(request);
+                let answer = Box::pin(calls.clone().answer(request));
                 async move { Ok(answer.await.map(Body::new)) }
             };
             server.run(ServiceBuilder::new().layer(layers).service(service_fn(answer)), true, stop).await
         }
         None => {
             let answer = move |request| {
-                let answer = calls.clone().answer(request);
+                // Boxed here, since hyper copies what it is given several times on its way to a task.
+                let answer = Box::pin(calls.clone().answer(request));
                 async move { Ok(answer.await) }
             };
             server.run(service_fn(answer), false, stop).await

@@ -7,8 +7,8 @@ use super::checksum::{SESSION_IS_SOUND, TOMBSTONE_IS_SOUND, expect_sound};
 use super::errors::Failure;
 use super::reads;
 use crate::store::{Append, Appended, Create, Created, Delete, Deleted, EventHash, Head, Micros, Players, Request, State};
-use std::sync::LazyLock;
 use rusqlite::{Connection, OptionalExtension, Row, params};
+use std::sync::LazyLock;
 
 /// The number that stands for a state in the tables.
 pub(super) fn state_code(state: State) -> i64 {
