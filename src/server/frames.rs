@@ -33,6 +33,8 @@ pub struct Frames {
     left: usize,
     /// Whether headers have begun that more frames are to complete.
     in_headers: bool,
+    /// Whether the headers of a first call have been complete.
+    has_called: bool,
     /// Since when a frame or headers have been incomplete.
     begun: Option<Instant>,
     overdue: Overdue,
@@ -54,6 +56,7 @@ impl Frames {
             filled: 0,
             left: PREFACE.len(),
             in_headers: false,
+            has_called: false,
             begun: Some(now),
             overdue: Overdue::default(),
             spent: 0,
@@ -98,6 +101,7 @@ impl Frames {
         let cost = match kind {
             HEADERS | CONTINUATION => {
                 self.in_headers = flags & END_HEADERS == 0;
+                self.has_called |= !self.in_headers;
                 0
             }
             WINDOW_UPDATE => 0,
@@ -113,9 +117,10 @@ impl Frames {
         if self.spent > BUDGET { Err(Flood) } else { Ok(()) }
     }
 
-    /// Whether much of what was read lately asks for nothing, or it is headers that take more than a frame.
+    /// Whether nothing has been called yet, much of what was read lately asks for nothing, or it is headers that take more than a
+    /// frame.
     pub fn is_suspect(&self) -> bool {
-        self.spent > SUSPECT || self.in_headers
+        !self.has_called || self.spent > SUSPECT || self.in_headers
     }
 
     /// Completes when a frame or headers have been incomplete for too long.
@@ -162,6 +167,8 @@ mod tests {
     async fn drops_of_headers_do_not_renew_the_time_but_each_frame_has_its_own() {
         let mut frames = Frames::new(PATIENCE);
         frames.follow(PREFACE).expect("no flood");
+        assert!(frames.is_suspect(), "it has not called yet");
+        frames.follow(&frame(HEADERS, END_HEADERS, 1)).expect("no flood");
         for _ in 0..4 {
             frames.follow(&frame(DATA, 0, 10)[..15]).expect("no flood");
             assert!(!overdue(&mut frames, PATIENCE - Duration::from_secs(1)).await);

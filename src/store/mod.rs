@@ -16,6 +16,7 @@ mod metrics;
 pub mod postgres;
 pub mod sqlite;
 pub mod transfer;
+mod walk;
 
 pub use crate::session::{EventHash, Micros, State};
 pub use feed::{Change, Changed, Changes, Cursor};

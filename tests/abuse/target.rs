@@ -127,8 +127,8 @@ pub fn attack(name: &str, attack: impl AsyncFnOnce(&Target) + Send) {
 fn yield_to_others() {
     let thread = fs::read_link("/proc/thread-self").expect("this thread");
     let number = thread.file_name().expect("its number");
-    let status = Command::new("renice").args(["-n", "19", "-p"]).arg(number).stdout(Stdio::null()).status();
-    assert!(status.expect("renice, of Debian's package bsdutils").success());
+    let status = Command::new("chrt").args(["--idle", "--pid", "0"]).arg(number).stdout(Stdio::null()).status();
+    assert!(status.expect("chrt, of Debian's package util-linux").success());
 }
 
 fn runtime() -> Runtime {

@@ -2,6 +2,7 @@
 
 use crate::call::{Call, What};
 use crate::door::Door;
+use crate::form::{first_seed, long_form};
 use crate::ledger::Ledger;
 use crate::plan::Tally;
 use crate::player::{Memory, Player, Servers};
@@ -10,7 +11,6 @@ use crate::program::Program;
 use crate::remote::Remote;
 use crate::schedule::{judge, read_logs};
 use crate::watcher::Watcher;
-use crate::{first_seed, long_form};
 use async_trait::async_trait;
 use mancala::game::Dice;
 use mancala::random::SeededDice;

@@ -77,9 +77,9 @@ fn any_history(dice: &mut SeededDice) -> Vec<Timed<Access>> {
 
 #[test]
 fn the_search_finds_what_trying_all_orders_finds() {
-    let mut dice = SeededDice::new(crate::first_seed());
+    let mut dice = SeededDice::new(crate::form::first_seed());
     let mut found = [0, 0];
-    for _ in 0..if crate::long_form() { 200_000 } else { 6_000 } {
+    for _ in 0..if crate::form::long_form() { 200_000 } else { 6_000 } {
         let calls = any_history(&mut dice);
         let has_one = has_an_order(Register(0), &calls);
         assert_eq!(check(Register(0), &calls) == Verdict::Linear, has_one, "{calls:?}");

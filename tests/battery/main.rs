@@ -7,8 +7,8 @@
 #![cfg(all(feature = "server", unix))]
 
 #[macro_use]
-#[path = "../support/report.rs"]
-mod report;
+#[path = "../support/form.rs"]
+mod form;
 
 mod audit;
 mod audit_tests;
@@ -44,26 +44,10 @@ mod watcher;
 #[path = "../support/wrapped_store.rs"]
 mod wrapped_store;
 
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
-
-/// Whether the batteries run their large counts.
-fn long_form() -> bool {
-    std::env::var("MANCALA_TEST_LONG").is_ok_and(|value| value == "1")
-}
-
-fn number(name: &str) -> Option<u64> {
-    std::env::var(name).ok().map(|value| value.parse().unwrap_or_else(|_| panic!("{name} is a number")))
-}
-
-/// The seed that is asked for by MANCALA_TEST_SEED, or one of the time.
-fn first_seed() -> u64 {
-    let seed = number("MANCALA_TEST_SEED");
-    let seed = seed.unwrap_or_else(|| SystemTime::now().duration_since(UNIX_EPOCH).expect("after 1970").as_millis() as u64);
-    report!("MANCALA_TEST_SEED={seed}");
-    seed
-}
+use form::{by_form, number};
+use std::time::Duration;
 
 /// How long to go on: as MANCALA_TEST_SECONDS says, or so many seconds in the short and in the long form.
 fn seconds(short: u64, long: u64) -> Duration {
-    Duration::from_secs(number("MANCALA_TEST_SECONDS").unwrap_or(if long_form() { long } else { short }))
+    Duration::from_secs(number("MANCALA_TEST_SECONDS").unwrap_or(by_form(short, long)))
 }

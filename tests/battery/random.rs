@@ -1,11 +1,12 @@
 //! Random schedules, and planted faults, in simulated time: nothing waits for a clock, and a seed means the same schedule every time.
 
+use crate::form::{first_seed, long_form};
 use crate::ground::{Database, Ground, One};
 use crate::ledger::Ledger;
 use crate::mutants::Mutant;
 use crate::plan::{Found, Plan, Tally};
 use crate::schedule::run;
-use crate::{first_seed, long_form, seconds};
+use crate::seconds;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};

@@ -2,11 +2,11 @@
 
 use crate::audit::{Logs, audit};
 use crate::call::{Call, Outcome, ROUNDS, Seen, What, rules_of};
+use crate::form::{first_seed, long_form};
 use crate::ground::{Database, Ground, One};
 use crate::ledger::Entry;
 use crate::machine::is_linear;
 use crate::served::serve;
-use crate::{first_seed, long_form};
 use futures_util::future::join_all;
 use mancala::game::{Dice, Position, SetUp};
 use mancala::random::SeededDice;

@@ -1,7 +1,8 @@
 //! The machine's clock is set, back and forth by hours, while the program runs and while it does not.
 
 use super::app::{App, START, apply, body};
-use super::form::{below, by_form, percent, seed};
+use super::chance::{below, percent};
+use super::form::{by_form, first_seed};
 use super::players::{make_tables, play};
 use super::power_cut::block_on;
 use super::program::Program;
@@ -28,7 +29,7 @@ fn five_minutes() -> proto::ClockSetting {
 
 #[test]
 fn whoever_sets_the_clock_changes_no_result() {
-    let dice = &mut SeededDice::new(seed());
+    let dice = &mut SeededDice::new(first_seed());
     let folder = TempDir::new().expect("a folder");
     let library = build_preload("jumping_clock", folder.path());
     let (store, ahead) = (folder.path().join("store.db"), folder.path().join("ahead"));
@@ -81,7 +82,7 @@ const RETENTION: Retention = Retention {
 /// Sessions that are played, left alone, announced to expire and deleted, by a clock that shows anything.
 #[tokio::test(flavor = "multi_thread")]
 async fn no_session_expires_before_its_announced_time() {
-    let dice = &mut SeededDice::new(seed());
+    let dice = &mut SeededDice::new(first_seed());
     let app = App::start().await;
     let mut sessions = Vec::new();
     let mut all = Swept::default();

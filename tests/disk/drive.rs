@@ -4,7 +4,7 @@
 //! up to the folder's. Of what came after any sectors may have been written, in any order, and any length of a file set; each
 //! name is there or not by itself. A sector is written whole or not at all.
 
-use super::form::{below, percent, pick};
+use super::chance::{below, percent, pick};
 use super::trace::{Did, Step};
 use mancala::random::SeededDice;
 use std::collections::BTreeMap;

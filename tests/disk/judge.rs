@@ -1,7 +1,7 @@
 //! What a store holds, against the ledger: all that was answered, once and in order; of what was sent and not answered all
 //! or nothing; and nothing else.
 
-use super::form::below;
+use super::chance::below;
 use super::story::{Group, Stage, Story};
 use super::support::store_conformance as suite;
 use super::trace::Note;

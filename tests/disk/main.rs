@@ -4,14 +4,14 @@
 #![cfg(all(feature = "server", target_os = "linux"))]
 
 #[macro_use]
-#[path = "../support/report.rs"]
-mod report;
+#[path = "../support/form.rs"]
+mod form;
 
 mod bit_flips;
 mod census;
+mod chance;
 mod clock;
 mod drive;
-mod form;
 mod judge;
 mod players;
 mod power_cut;

@@ -1,7 +1,8 @@
 //! The power is cut at any time while the store is written. What was acknowledged is there when it is back.
 
+use super::chance::below;
 use super::drive::{Drive, Remains, Syncs};
-use super::form::{below, by_form, seed};
+use super::form::{by_form, first_seed};
 use super::judge::Ledger;
 use super::support::sandbox::{again, assert_passed, build_preload, companions_store, inside};
 use super::trace::{self, Did, Step};
@@ -107,7 +108,7 @@ fn what_was_acknowledged_survives_a_power_cut() {
         let run: usize = std::env::var(RUN).expect("set by the outer process").parse().expect("a number");
         return block_on(write(&companions_store(), run as u64, RUNS[run]));
     }
-    let seed = seed();
+    let seed = first_seed();
     let steps = record(test, "store.db", &RUNS);
     let syncs = steps.iter().filter(|step| step.did == Did::Synced).count();
     let notes = steps.iter().filter(|step| matches!(step.did, Did::Noted(note) if note.answered)).count();

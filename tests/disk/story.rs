@@ -1,7 +1,7 @@
 //! What becomes of the sessions that a writer makes, known beforehand: of every session the number says all, so that whoever
 //! knows how many of its steps were acknowledged knows what must be stored.
 
-use super::form::{below, percent, pick};
+use super::chance::{below, percent, pick};
 use mancala::game::Dice;
 use mancala::random::SeededDice;
 use mancala::store::sqlite::SqliteStore;

@@ -1,9 +1,9 @@
 //! Game clocks and retention are looked after by all replicas at once, and each thing is done once.
 
 use crate::fleet::{Fleet, blocking};
+use crate::form::by_form;
 use crate::postgres::Cluster;
 use crate::replica::Settings;
-use crate::times;
 use mancala::wire::proto::clock_setting::Kind;
 use mancala::wire::proto::event::Body;
 use mancala::wire::proto::{self, SessionChange, WatchSessionsRequest};
@@ -74,7 +74,7 @@ async fn rounds_end_once_and_sessions_expire_once() {
     let follow = WatchSessionsRequest { from_start: true, ..Default::default() };
     let mut feed = fleet.replica(0).sessions().watch_sessions(follow).await.expect("a feed").into_inner();
     let mut stories = BTreeMap::<String, Story>::new();
-    let sessions = times(20, 2_000);
+    let sessions = by_form(20, 2_000);
     let leaving = async {
         for number in 0..sessions {
             leave_running(&fleet, number).await;

@@ -2,11 +2,12 @@
 
 use crate::call::{Call, Seen, What};
 use crate::fleet::{Fleet, blocking};
+use crate::form::{by_form, first_seed};
 use crate::postgres::Cluster;
 use crate::proxy::{Cut, Plan};
 use crate::replica::Settings;
 use crate::scene::{Load, Scene};
-use crate::{first_seed, time_is_up, times};
+use crate::time_is_up;
 use mancala::game::Dice;
 use std::time::{Duration, Instant};
 
@@ -38,7 +39,7 @@ async fn a_write_that_is_cut_is_applied_once_or_not_and_the_client_learns_which(
         proxy.plan(Some(storms(place)));
     }
     let made = |cut: Cut| fleet.proxies.iter().map(|proxy| proxy.cuts(cut)).sum::<u32>();
-    let wanted = times(500, 50_000);
+    let wanted = by_form(500, 50_000);
     while CUTS.into_iter().map(made).sum::<u32>() < wanted && !time_is_up(begun) {
         assert!(begun.elapsed() < Duration::from_secs(300) + Duration::from_millis(wanted.into()) * 100, "too few writes");
         tokio::time::sleep(Duration::from_millis(50)).await;

@@ -7,8 +7,8 @@
 #![cfg(feature = "server")]
 
 #[macro_use]
-#[path = "../support/report.rs"]
-mod report;
+#[path = "../support/form.rs"]
+mod form;
 
 mod answer;
 #[path = "../battery/audit.rs"]
@@ -58,29 +58,8 @@ mod starts;
 mod watcher;
 mod watches;
 
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
-
-/// Whether the large counts are run.
-fn long_form() -> bool {
-    std::env::var("MANCALA_TEST_LONG").is_ok_and(|value| value == "1")
-}
-
-fn number(name: &str) -> Option<u64> {
-    std::env::var(name).ok().map(|value| value.parse().unwrap_or_else(|_| panic!("{name} is a number")))
-}
-
-/// The seed that is asked for by MANCALA_TEST_SEED, or one of the time.
-fn first_seed() -> u64 {
-    let seed = number("MANCALA_TEST_SEED");
-    let seed = seed.unwrap_or_else(|| SystemTime::now().duration_since(UNIX_EPOCH).expect("after 1970").as_millis() as u64);
-    report!("MANCALA_TEST_SEED={seed}");
-    seed
-}
-
-/// How often something is to be done: so often in the short and in the long form.
-fn times(short: u32, long: u32) -> u32 {
-    if long_form() { long } else { short }
-}
+use form::{long_form, number};
+use std::time::{Duration, Instant};
 
 /// A limit on a time: in earnest it holds in the long form, which has the machine to itself. The short form runs beside other tests, and
 /// finds out only that nothing hangs.

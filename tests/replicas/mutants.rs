@@ -2,8 +2,8 @@
 
 use crate::client::Habit;
 use crate::cuts::IMPATIENT;
-use crate::first_seed;
 use crate::fleet::{Fleet, blocking};
+use crate::form::first_seed;
 use crate::postgres::Cluster;
 use crate::proxy::Cut;
 use crate::scene::{Load, Scene};

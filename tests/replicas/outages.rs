@@ -1,9 +1,10 @@
 //! The database server stops as if the power had gone, and comes back; or another one takes its place.
 
 use crate::fleet::{Fleet, blocking};
+use crate::form::{by_form, first_seed};
 use crate::postgres::{Cluster, Stop};
 use crate::scene::{Load, Scene, percentile};
-use crate::{first_seed, time_is_up, times, within};
+use crate::{time_is_up, within};
 use mancala::game::Dice;
 use mancala::random::SeededDice;
 use std::time::{Duration, Instant};
@@ -21,7 +22,7 @@ async fn a_server_that_stops_and_comes_back_loses_nothing() {
     let scene = Scene::begin(&fleet, Load::new("restarts", seed)).await;
     let mut dice = SeededDice::for_game(seed, 1);
     let mut delays = Vec::new();
-    for _ in 0..times(3, 200) {
+    for _ in 0..by_form(3, 200) {
         tokio::time::sleep(Duration::from_millis(100 + dice.below(500))).await;
         scene.common.ledger.note("the server stops at once");
         blocking(|| cluster.stop(Stop::Immediate));
@@ -47,7 +48,7 @@ async fn a_server_that_stops_and_comes_back_loses_nothing() {
 async fn a_synchronous_standby_takes_over_without_loss() {
     let (seed, begun) = (first_seed(), Instant::now());
     let mut delays = Vec::new();
-    for round in 0..times(1, 50) {
+    for round in 0..by_form(1_u32, 50) {
         let over = fail_over(seed.wrapping_add(round.into()), true).await;
         delays.push(over.delay);
         over.scene.end(&over.url).await.assert_clean("a failover to a synchronous standby");
@@ -66,7 +67,7 @@ async fn a_synchronous_standby_takes_over_without_loss() {
 async fn an_asynchronous_standby_loses_what_it_has_not_been_sent() {
     let seed = first_seed();
     let (mut lost, mut acknowledged) = (0, 0);
-    let failovers = times(0, 10);
+    let failovers = by_form(0_u32, 10);
     for round in 0..failovers {
         let over = fail_over(seed.wrapping_add(round.into()), false).await;
         let found = over.scene.end(&over.url).await.into_found();

@@ -2,11 +2,12 @@
 
 use crate::client::Limit;
 use crate::fleet::{Fleet, blocking};
+use crate::form::{by_form, first_seed, long_form};
 use crate::postgres::Cluster;
 use crate::proxy::Way;
 use crate::replica::Settings;
 use crate::scene::{Load, Scene};
-use crate::{first_seed, long_form, time_is_up, times, within};
+use crate::{time_is_up, within};
 use mancala::game::Dice;
 use mancala::random::SeededDice;
 use std::time::{Duration, Instant};
@@ -51,7 +52,7 @@ async fn replicas_that_are_cut_off_refuse_and_never_fork() {
     let scene = Scene::begin(&fleet, Load { limit: Limit::OfServer, ..Load::new("partitions", seed) }).await;
     let mut dice = SeededDice::for_game(seed, 1);
     let (mut count, mut noticed, mut recovered) = (0, Vec::new(), Vec::new());
-    while count < times(6, 200) && !time_is_up(begun) {
+    while count < by_form(6, 200) && !time_is_up(begun) {
         let Partition { places, way, lasts } = Partition::draw(count, &mut dice);
         scene.common.ledger.note(&format!("replicas {places:?} are cut off for {lasts:?}: {way:?}"));
         let cut = Instant::now();

@@ -2,10 +2,11 @@
 
 use crate::client::Limit;
 use crate::fleet::{Fleet, blocking};
+use crate::form::{by_form, first_seed};
 use crate::postgres::Cluster;
 use crate::replica::Replica;
 use crate::scene::{Load, Scene};
-use crate::{first_seed, time_is_up, times};
+use crate::time_is_up;
 use std::time::{Duration, Instant};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -18,7 +19,7 @@ async fn a_rolling_restart_fails_no_call_and_loses_no_event() {
     let load = Load { watchers: 8, limit: Limit::Deadline(Duration::from_secs(30)), ..Load::new("rolling", seed) };
     let scene = Scene::begin(&fleet, load).await;
     let mut restarts = 0;
-    for _ in 0..times(1, 100) {
+    for _ in 0..by_form(1, 100) {
         for place in 0..fleet.len() {
             let stopping = fleet.replica(place);
             scene.common.ledger.note(&format!("replica {place} is told to stop"));

@@ -2,9 +2,9 @@
 
 use crate::client::Limit;
 use crate::fleet::{Fleet, blocking};
+use crate::form::{by_form, first_seed, number};
 use crate::postgres::Cluster;
 use crate::scene::{Load, Scene};
-use crate::{first_seed, number, times};
 use std::time::Duration;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -17,7 +17,7 @@ async fn a_slow_network_makes_nothing_wrong() {
         proxy.delay(5_000..50_000);
     }
     let scene = Scene::begin(&fleet, Load { limit: Limit::Deadline(Duration::from_secs(30)), ..Load::new("slow", seed) }).await;
-    tokio::time::sleep(Duration::from_secs(number("MANCALA_TEST_SECONDS").unwrap_or(times(4, 600).into()))).await;
+    tokio::time::sleep(Duration::from_secs(number("MANCALA_TEST_SECONDS").unwrap_or(by_form(4, 600)))).await;
     let ended = scene.end(&cluster.url(&database)).await;
     let acknowledged = ended.found.acknowledged;
     ended.assert_clean("5 to 50 ms each way");

@@ -3,9 +3,10 @@
 use crate::call::{Call, What, rules_of};
 use crate::door::Door;
 use crate::fleet::{Fleet, blocking};
+use crate::form::{by_form, first_seed, long_form};
 use crate::postgres::Cluster;
 use crate::scene::percentile;
-use crate::{first_seed, long_form, times, within};
+use crate::within;
 use mancala::game::{Position, SetUp};
 use mancala::random::SeededDice;
 use std::time::{Duration, Instant};
@@ -81,23 +82,23 @@ async fn watchers_at_one_replica_see_what_is_played_at_another() {
     let cluster = blocking(Cluster::shared);
     let database = blocking(|| cluster.database());
     let fleet = Fleet::with_proxies(cluster.port(), &database, 2, &[], seed).await;
-    let hinted = delays(&fleet, "hinted", times(100, 5_000), seed).await;
+    let hinted = delays(&fleet, "hinted", by_form(100, 5_000), seed).await;
     assert_soon("with hints", &hinted, WITH_HINTS);
 
     // The second replica can't listen, and knows it.
     let proxy = &fleet.proxies[1];
     proxy.forbid_listening(true);
-    let unhinted = delays(&fleet, "unhinted", times(12, 500), seed).await;
+    let unhinted = delays(&fleet, "unhinted", by_form(12, 500), seed).await;
     assert_soon("without hints", &unhinted, WITHOUT_HINTS);
 
     // It listens again, and hears nothing.
     proxy.forbid_listening(false);
     proxy.swallow_notifications(true);
     tokio::time::sleep(Duration::from_secs(1)).await;
-    let lost = delays(&fleet, "lost", times(6, 200), seed).await;
+    let lost = delays(&fleet, "lost", by_form(6, 200), seed).await;
     assert_soon("with all hints lost", &lost, HINTS_LOST);
 
     proxy.swallow_notifications(false);
-    let again = delays(&fleet, "again", times(30, 1_000), seed).await;
+    let again = delays(&fleet, "again", by_form(30, 1_000), seed).await;
     assert_soon("with hints again", &again, WITH_HINTS);
 }

@@ -5,7 +5,8 @@ use super::errors::damaged;
 use super::link::Link;
 use super::reads::{get, heads, state_of, text_in};
 use super::sql;
-use super::walk::{Walk, counts, scan, walks};
+use super::walk::{counts, scan};
+use crate::store::walk::{Walk, walks};
 use crate::store::{Census, Filter, HeadPage, Place, Query, State, StoreError};
 
 /// Entries up to which walks are compared. Beyond it all are long, and one is as good as another.

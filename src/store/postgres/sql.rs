@@ -37,8 +37,11 @@ WITH made AS (
 )
 SELECT count(*) FROM made";
 
-/// Adds events to a session if it has the version that is expected: then it gives one row. Its clock runs.
-pub(super) const APPEND_WITH_CLOCK: &str = "
+/// Adds events to a session if it has the version that is expected: then it gives one row.
+macro_rules! append {
+    ($timed:expr) => {
+        concat!(
+            "
 WITH changed AS (
     UPDATE sessions SET version = $3, updated = $4, minute = $5, state = $6, south_player = $7, north_player = $8,
                         expires = $9, announced = ($9::bigint IS NOT NULL), deadline = $10, summary = $11
@@ -48,27 +51,21 @@ WITH changed AS (
     INSERT INTO events (session_id, seq, time, first, request_id, digest, body, hash)
     SELECT c.session_id, n.seq, $4, n.seq = $2 + 1, $12, $13, n.body, n.hash
     FROM changed c CROSS JOIN unnest($14::bigint[], $15::text[], $16::bytea[]) AS n(seq, body, hash)
-), timed AS (
-    INSERT INTO clocks (session_id, deadline) SELECT c.session_id, $10::bigint FROM changed c
-    ON CONFLICT (session_id) DO UPDATE SET deadline = excluded.deadline
-)
-SELECT session_id FROM changed";
+), timed AS (\n    ",
+            $timed,
+            "\n)\nSELECT session_id FROM changed"
+        )
+    };
+}
 
-/// The same where no clock runs after it; the deadline is then NULL.
-pub(super) const APPEND: &str = "
-WITH changed AS (
-    UPDATE sessions SET version = $3, updated = $4, minute = $5, state = $6, south_player = $7, north_player = $8,
-                        expires = $9, announced = ($9::bigint IS NOT NULL), deadline = $10, summary = $11
-    WHERE session_id = $1 AND version = $2 AND deleted IS NULL
-    RETURNING session_id
-), added AS (
-    INSERT INTO events (session_id, seq, time, first, request_id, digest, body, hash)
-    SELECT c.session_id, n.seq, $4, n.seq = $2 + 1, $12, $13, n.body, n.hash
-    FROM changed c CROSS JOIN unnest($14::bigint[], $15::text[], $16::bytea[]) AS n(seq, body, hash)
-), timed AS (
-    DELETE FROM clocks WHERE session_id IN (SELECT session_id FROM changed)
-)
-SELECT session_id FROM changed";
+/// A clock runs after it.
+pub(super) const APPEND_WITH_CLOCK: &str = append!(
+    "INSERT INTO clocks (session_id, deadline) SELECT c.session_id, $10::bigint FROM changed c
+    ON CONFLICT (session_id) DO UPDATE SET deadline = excluded.deadline"
+);
+
+/// No clock runs after it; the deadline is then NULL.
+pub(super) const APPEND: &str = append!("DELETE FROM clocks WHERE session_id IN (SELECT session_id FROM changed)");
 
 /// The same for several sessions, each of which gives a row if it has the version that is expected. Their clocks run, or none of them
 /// does. They are locked in the order of their ids, so that two servers that add to the same ones do not wait for each other.

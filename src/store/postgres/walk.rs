@@ -1,4 +1,4 @@
-//! Walks: the orders in which sessions can be read along an index, and the statements that do.
+//! The statements that read along a walk.
 //!
 //! Of what a filter asks, some bounds the walk: those parts choose where in the index it begins and ends. The rest is tested
 //! on each entry, and named as a column, so that the planner does not hope to find few entries where it must read many.
@@ -6,35 +6,9 @@
 use super::reads::state_code;
 use super::text::stored;
 use super::writes::minute;
+use crate::store::walk::{Walk, beginning};
 use crate::store::{Filter, Place, Query, Span, State};
 use tokio_postgres::types::{ToSql, Type};
-
-/// What a page is read along.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Walk<'a> {
-    /// An index of the sessions, by age within game and state.
-    Sessions,
-    /// The sessions that have a label of this name and value, by age.
-    Label(&'a str, &'a str),
-    /// The sessions of this player, by age: those of South's seat and those of North's. One who holds both is met twice.
-    Player(&'a str),
-    /// The sessions that last changed in the minutes of the filter's time. Not by age: all of them must be read and sorted.
-    Updates,
-}
-
-/// The walks that would do for a filter.
-pub(super) fn walks(filter: &Filter) -> Vec<Walk<'_>> {
-    let labels = filter.labels.iter().map(|(name, value)| Walk::Label(name, value));
-    let players = filter.players.iter().chain(filter.seats.iter().flatten()).map(|player| Walk::Player(player));
-    let updates = (filter.updated != Span::default()).then_some(Walk::Updates);
-    let mut walks: Vec<_> = labels.chain(players).collect();
-    // Without game or state this walks along all sessions, longer than any other.
-    if filter.game.is_some() || filter.state.is_some() || walks.is_empty() {
-        walks.insert(0, Walk::Sessions);
-    }
-    walks.extend(updates);
-    walks
-}
 
 /// A value of a parameter.
 pub(super) type Value = Box<dyn ToSql + Sync + Send>;
@@ -211,17 +185,10 @@ fn by_age(
     let of_labels = letter(walk) == "l";
     let (created, then): (&'static str, &'static [&'static str]) =
         if of_labels { ("l.created", &["l.created", "l.session_id"]) } else { ("s.created", &["s.created", "s.session_id"]) };
-    let (time, id) = place(filter, after).unwrap_or((i64::MAX, String::new()));
+    let (time, id) = beginning(filter, after).unwrap_or((i64::MAX, String::new()));
     let before = vec![(created, statement.bind_number(time)), (then[1], statement.bind_text(&id))];
     let from = vec![(created, statement.bind_number(filter.created.from.unwrap_or(i64::MIN)))];
     Stretch { begins, from, before: (before, "<"), then: (then, "DESC"), present: !of_labels, alone: walk != Walk::Sessions }
-}
-
-/// Where the entries begin that come after a place and can be like the filter.
-fn place(filter: &Filter, after: Option<Place>) -> Option<Place> {
-    // What was changed before a time was also made before it.
-    let before = [filter.created.before, filter.updated.before].into_iter().flatten().map(|time| (time, String::new()));
-    after.into_iter().chain(before).min()
 }
 
 /// What is asked of each entry beyond the walk's bounds, and whether some of it is asked of a session's row.
@@ -229,7 +196,7 @@ fn tests(statement: &mut Statement, query: &Query, walk: Walk<'_>) -> (String, b
     let filter = &query.filter;
     let mut tests = Vec::new();
     if walk == Walk::Updates {
-        if let Some((created, session_id)) = place(filter, query.after.clone()) {
+        if let Some((created, session_id)) = beginning(filter, query.after.clone()) {
             let (created, session_id) = (statement.bind_number(created), statement.bind_text(&session_id));
             tests.push(format!("(s.created, s.session_id) < ({created}, {session_id})"));
         }

@@ -3,8 +3,9 @@
 
 use super::errors::Failure;
 use super::reads::{head_of, select_heads};
-use super::walk::{Walk, count, scan, walks};
+use super::walk::{count, scan};
 use super::writes::state_code;
+use crate::store::walk::{Walk, walks};
 use crate::store::{Census, Filter, HeadPage, Place, Query, State};
 use rusqlite::{Connection, params_from_iter};
 

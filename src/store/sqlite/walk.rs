@@ -1,39 +1,13 @@
-//! Walks: the orders in which sessions can be read along an index, and the statements that do.
+//! The statements that read along a walk.
 //!
 //! Of what a filter asks, some bounds the walk: those parts choose where in the index it begins and ends. The rest is tested
 //! on each entry.
 
 use super::reads::sql_limit;
 use super::writes::{minute, state_code};
+use crate::store::walk::{Walk, beginning};
 use crate::store::{Filter, Place, Query, Span};
 use rusqlite::types::Value;
-
-/// What a page is read along.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Walk<'a> {
-    /// An index of the sessions, by age within game and state.
-    Sessions,
-    /// The sessions that have a label of this name and value, by age.
-    Label(&'a str, &'a str),
-    /// The sessions of this player, by age.
-    Player(&'a str),
-    /// The sessions that last changed in the minutes of the filter's time. Not by age: all of them must be read and sorted.
-    Updates,
-}
-
-/// The walks that would do for a filter.
-pub(super) fn walks(filter: &Filter) -> Vec<Walk<'_>> {
-    let labels = filter.labels.iter().map(|(name, value)| Walk::Label(name, value));
-    let players = filter.players.iter().chain(filter.seats.iter().flatten()).map(|player| Walk::Player(player));
-    let updates = (filter.updated != Span::default()).then_some(Walk::Updates);
-    let mut walks: Vec<_> = labels.chain(players).collect();
-    // Without game or state this walks along all sessions, longer than any other.
-    if filter.game.is_some() || filter.state.is_some() || walks.is_empty() {
-        walks.insert(0, Walk::Sessions);
-    }
-    walks.extend(updates);
-    walks
-}
 
 /// A statement and the values of its parameters.
 pub(super) struct Statement {
@@ -137,10 +111,8 @@ impl Parts {
 
     /// From the place where the last page ended to the oldest session that is asked for.
     fn bound_by_place(&mut self, filter: &Filter, walk: Walk<'_>, after: Option<Place>) {
-        // What was changed before a time was also made before it.
-        let before = [filter.created.before, filter.updated.before].into_iter().flatten().map(|time| (time, String::new()));
         let by = letter(walk);
-        if let Some((created, session_id)) = after.into_iter().chain(before).min() {
+        if let Some((created, session_id)) = beginning(filter, after) {
             let (created, session_id) = (self.bind(created), self.bind(session_id));
             self.bounds.push(format!("({by}.created, {by}.session_id) < ({created}, {session_id})"));
         }
