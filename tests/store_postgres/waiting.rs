@@ -5,7 +5,7 @@ use crate::support::store_conformance as suite;
 use mancala::store::postgres::{Options, PostgresStore};
 use mancala::store::{Appended, Created, Filter, Health, Query, Store};
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 use tokio::task::{JoinHandle, JoinSet};
 
@@ -13,20 +13,26 @@ async fn open(options: Options) -> Arc<PostgresStore> {
     Arc::new(PostgresStore::connect(options).await.expect("the store opens"))
 }
 
+/// A cluster of these tests' own: a transaction that has written something holds back the followers of all others.
+fn cluster() -> &'static Cluster {
+    static OURS: OnceLock<Cluster> = OnceLock::new();
+    OURS.get_or_init(|| Cluster::start(""))
+}
+
 /// A transaction that does something and stays open for some seconds.
 fn hold(database: &str, what: &str, seconds: f64) -> JoinHandle<()> {
     let holder = {
         let (database, sql) = (database.to_owned(), format!("BEGIN; {what}; SELECT pg_sleep({seconds}); COMMIT"));
-        tokio::task::spawn_blocking(move || drop(Cluster::shared().sql(&database, &sql)))
+        tokio::task::spawn_blocking(move || drop(cluster().sql(&database, &sql)))
     };
     let held = format!("SELECT count(*) FROM pg_stat_activity WHERE datname = '{database}' AND wait_event = 'PgSleep'");
-    wait_for("it is held", || Cluster::shared().sql("postgres", &held) == "1");
+    wait_for("it is held", || cluster().sql("postgres", &held) == "1");
     holder
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn one_session_that_is_locked_leaves_no_other_in_doubt() {
-    let cluster = Cluster::shared();
+    let cluster = cluster();
     let database = cluster.database();
     let store = open(Options::new(cluster.url(&database))).await;
     for n in 0..64 {
@@ -49,7 +55,7 @@ async fn one_session_that_is_locked_leaves_no_other_in_doubt() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn nobody_waits_for_the_answer_to_a_read_that_is_given_up() {
-    let cluster = Cluster::shared();
+    let cluster = cluster();
     let database = cluster.database();
     let write_timeout = Duration::from_secs(12);
     let store = open(Options { connections: 1, write_timeout, ..Options::new(cluster.url(&database)) }).await;
@@ -69,7 +75,7 @@ async fn nobody_waits_for_the_answer_to_a_read_that_is_given_up() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_census_may_take_longer_than_calls() {
-    let cluster = Cluster::shared();
+    let cluster = cluster();
     let database = cluster.database();
     let (read_timeout, write_timeout) = (Duration::from_millis(400), Duration::from_millis(800));
     let store = open(Options { read_timeout, write_timeout, ..Options::new(cluster.url(&database)) }).await;
@@ -82,7 +88,7 @@ async fn a_census_may_take_longer_than_calls() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn heartbeats_of_others_are_no_illness() {
-    let cluster = Cluster::shared();
+    let cluster = cluster();
     let database = cluster.database();
     let serializable = "?options=-c%20default_transaction_isolation%3Dserializable";
     let store = open(Options::new(format!("{}{serializable}", cluster.url(&database)))).await;

@@ -74,6 +74,8 @@ pub async fn changes_bear_events_and_sessions_as_they_are(store: Subject) {
     store.create(create("game-a")).await.expect("create");
     let with_request = Append { request: Some(request("r")), ..append("game-a", 1) };
     store.append(with_request).await.expect("append");
+    // Whatever others have under way in the same database is waited for.
+    store.latest_change().await.expect("a place");
     let page = read(&*store, &Cursor::start(), 10).await;
     let head = store.head("game-a").await.expect("a head").expect("a session");
     let events = store.read("game-a", 0, 10).await.expect("events").expect("a session");
