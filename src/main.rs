@@ -1,7 +1,6 @@
 //! The program `mancala`: see `mancala --help`.
 
-// Half of what calls cost beside their system calls is memory that is taken on one thread and given back on another, which this one
-// is made for.
+// What a call takes on one thread is given back on another, by the store's writer, where the system's allocator locks.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
