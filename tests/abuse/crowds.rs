@@ -1,12 +1,13 @@
 //! Very many peers.
 
+use super::form::by_form;
 use super::frames::hello;
 use super::target::{BOUND, Target, attack};
 use std::net::SocketAddr;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpSocket, TcpStream};
-use tokio::time::timeout;
+use tokio::time::{sleep, timeout};
 
 /// As many as one address may have, by default.
 const FROM_ONE_ADDRESS: usize = 1_000;
@@ -32,6 +33,8 @@ async fn crowd(target: &Target) {
         inside.extend(enter(target.address).await);
     }
     assert_eq!(inside.len(), FROM_ONE_ADDRESS);
+    // Places are what they are after: they stay for a while.
+    sleep(by_form(Duration::ZERO, Duration::from_secs(1))).await;
     drop(inside);
     // Their places are free again when the server has noticed.
     let start = Instant::now();
