@@ -53,18 +53,10 @@ pub fn run(args: Args) -> Result<(), Failure> {
     served
 }
 
-/// What calls are answered in. One thread is quickest in the runtime that is made for one, where nothing is handed over or locked.
-/// Traces need another: the last ones are sent while the first thread waits for that.
+/// What calls are answered in. One thread would be quicker in the runtime that is made for one. But there it also accepts connections, and a
+/// crowd of watchers waits behind that.
 fn runtime(config: &Config) -> io::Result<Runtime> {
-    let threads = config.server.worker_threads();
-    let mut builder = if threads == 1 && config.telemetry.otlp_endpoint.is_none() {
-        Builder::new_current_thread()
-    } else {
-        let mut builder = Builder::new_multi_thread();
-        builder.worker_threads(threads);
-        builder
-    };
-    builder.event_interval(EVENT_INTERVAL).enable_all().build()
+    Builder::new_multi_thread().worker_threads(config.server.worker_threads()).event_interval(EVENT_INTERVAL).enable_all().build()
 }
 
 async fn serve(config: &Config) -> Result<(), Failure> {
