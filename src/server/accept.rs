@@ -11,6 +11,8 @@ use tokio::time::Instant;
 
 /// Pause when there are no descriptors or no memory left. Without it a full file table keeps a core busy with failing.
 const BACK_OFF: Duration = Duration::from_millis(75);
+/// So many connections are accepted before calls have their turn. Without it those of a crowd are accepted a hundred at a time.
+const IN_A_ROW: u32 = 4;
 /// What goes wrong with every connection is logged no more often than that.
 const LOG_EVERY: Duration = Duration::from_secs(1);
 /// A peer that acknowledges nothing of what it was sent for so long is gone.
@@ -24,7 +26,13 @@ pub async fn accept(
     hand_over: impl Fn(TcpStream, SocketAddr, Place),
 ) -> Infallible {
     let (mut refusals, mut failures) = (Seldom::default(), Seldom::default());
+    let mut in_a_row = 0;
     loop {
+        in_a_row += 1;
+        if in_a_row > IN_A_ROW {
+            in_a_row = 0;
+            tokio::task::yield_now().await;
+        }
         match listener.accept().await {
             Ok((stream, peer)) => match places.take(peer.ip()) {
                 Ok(place) => {
