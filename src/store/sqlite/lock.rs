@@ -11,8 +11,15 @@ use std::path::{Path, PathBuf};
 
 /// Held as long as it lives.
 pub(super) struct Lock {
-    /// Never read again: closing it releases the lock.
-    _file: File,
+    file: File,
+}
+
+impl Drop for Lock {
+    fn drop(&mut self) {
+        // Closing it would not do at once: a process that is just being started from this one has the file open, too, for a moment.
+        // Where this fails it is closed all the same.
+        let _ = self.file.unlock();
+    }
 }
 
 impl Lock {
@@ -28,7 +35,7 @@ impl Lock {
             Err(TryLockError::Error(error)) => return Err(OpenError::io(&lock_path, error)),
         }
         write_pid(&mut file).map_err(|error| OpenError::io(&lock_path, error))?;
-        Ok(Lock { _file: file })
+        Ok(Lock { file })
     }
 }
 
