@@ -169,6 +169,84 @@ fn good_histories() {
     assert!(refused.is_good());
 }
 
+/// A story with clocks that run, and what is told of it after that.
+fn under_time(tell: impl FnOnce(&mut Story)) -> Times {
+    let mut story = Story::under_time();
+    tell(&mut story);
+    Times(story)
+}
+
+/// As the session is, a change by this request is refused as one that was meant for what was before.
+fn stale(story: &mut Story, request: &str) {
+    let call = story.call(request, story.next_move());
+    story.tell(call, Outcome::Refused { reason: "STALE_VERSION".to_owned(), current: story.seen().version });
+}
+
+#[test]
+fn good_histories_with_clocks() {
+    let found_by_a_read = under_time(|story| {
+        story.time_out(1);
+        story.get();
+        story.play("c");
+    });
+    assert!(found_by_a_read.is_good());
+    let found_by_a_move = under_time(|story| {
+        story.time_out(1);
+        stale(story, "c");
+        stale(story, "d");
+        story.play("e");
+    });
+    assert!(found_by_a_move.is_good(), "whoever meant the round that is lost is told");
+    let twice = under_time(|story| {
+        [1, 1].map(|late| story.time_out(late));
+        story.get();
+        story.play("c");
+        story.time_out(1);
+        story.get();
+    });
+    assert!(twice.is_good(), "nobody need call in between");
+}
+
+#[test]
+fn bad_histories_with_clocks() {
+    let no_clock = told(|story| stale(story, "a"));
+    assert!(!no_clock.is_good(), "what was read just now is not stale");
+    let not_lost = under_time(|story| stale(story, "c"));
+    assert!(!not_lost.is_good(), "nothing was lost by time");
+    let long_ago = under_time(|story| {
+        story.time_out(1);
+        story.play("c");
+        stale(story, "d");
+    });
+    assert!(!long_ago.is_good(), "that was meant for the round that is on");
+    let stands_still = |moves: &[&str]| {
+        let (mut story, mut other) = (Story::with_clock(), Story::under_time());
+        moves.iter().for_each(|request| story.play(request));
+        other.time_out(1);
+        let shown = Seen { version: story.seen().version.map(|version| version + 3), ..other.seen() };
+        story.tell(story.call("", What::Get), Outcome::Done(shown));
+        Times(story).is_good()
+    };
+    assert!(!stands_still(&[]) && !stands_still(&["a"]), "the seat to act has not moved yet, so that its clock does not run");
+    assert!(stands_still(&["a", "b"]));
+    let played_on = under_time(|story| {
+        let before = story.clone();
+        story.time_out(1);
+        story.get();
+        let call = before.call("c", before.next_move());
+        let seen = before.clone().carry_out(&call);
+        story.tell(call, Outcome::Done(seen));
+    });
+    assert!(!played_on.is_good(), "a move in a round that is lost");
+    let came_back = under_time(|story| {
+        let before = story.seen();
+        story.time_out(1);
+        story.get();
+        story.tell(story.call("", What::Get), Outcome::Done(before));
+    });
+    assert!(!came_back.is_good(), "a round that is lost stays so");
+}
+
 #[test]
 fn bad_histories() {
     let lost_update = told(|story| {

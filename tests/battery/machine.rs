@@ -1,12 +1,23 @@
 //! A session as calls see it when they come one after the other: what it answers in every state.
 //!
 //! Rules and decisions are the pure layers'; the order of checks and the repetition of requests are written here once more.
+//!
+//! What time does can't be known from answers: each server has its clock, which may be set forward or back at any moment. So the law of
+//! clocks is the weakest that is true, whatever they show:
+//!
+//! - The round may be lost by time at any moment at which the clock of the seat to act runs, which is from that seat's first move on; and
+//!   never while no clock runs. It is lost once: what follows is the next round, or the end of the match.
+//! - From then on everybody finds that round lost. A change that was meant for it is refused: whoever finds the time out ends the round
+//!   and is told STALE_VERSION, with the version that the session has come to by that.
+//!
+//! To the search time is one who makes calls that nobody has answered: they take effect at any moment, or never. Whether time was really
+//! out follows from the times that are stored with events, and is the auditor's to say.
 
-use crate::call::{Call, Outcome, ROUNDS, Seen, What, rules_of};
+use crate::call::{Call, Outcome, ROUNDS, Seen, What, clock_of, rules_of};
 use crate::ledger::Entry;
 use crate::linear::{Machine, Timed, Verdict, check};
 use mancala::game::Guards;
-use mancala::session::{Created, Event, Session, Spectators};
+use mancala::session::{Created, Event, Micros, Session, Spectators};
 use mancala::wire::refuse::Refused;
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -37,6 +48,9 @@ struct Open {
     made_by: String,
     /// What was asked for by requests, and the answers.
     answered: HashMap<String, Arc<(Call, Seen)>>,
+    /// Rounds that were lost by time, and the version that the last of them has brought about.
+    timed_out: u32,
+    timed_out_at: u32,
 }
 
 /// How a session of this name begins.
@@ -49,7 +63,7 @@ pub fn first_event(session: &str) -> Created {
         position: rules.start().to_string(),
         labels: Default::default(),
         rounds: ROUNDS,
-        clock: None,
+        clock: clock_of(session),
         previous_session_id: None,
         seats: Vec::new(),
         spectators: Spectators::default(),
@@ -71,7 +85,7 @@ impl SessionMachine {
         let (outcome, state) = match (&*self.state, &call.what) {
             (State::NotMade, What::Create) => {
                 let session = Session::new(call.session.clone(), &first_event(&call.session), 0).expect("it can be played");
-                let mut open = Open { session, made_by: call.request.clone(), answered: HashMap::new() };
+                let mut open = Open::new(session, call);
                 let reply = open.keep(call);
                 (Outcome::Done(reply), Some(State::Open(Box::new(open))))
             }
@@ -95,14 +109,38 @@ impl SessionMachine {
         (outcome, after)
     }
 
-    fn key_with(&self, request: &str) -> u64 {
+    /// The session after a round was lost by time, the first (0), second, and so on, if that may happen now.
+    fn after_time_out(&self, number: u32) -> Option<SessionMachine> {
+        let State::Open(open) = &*self.state else { return None };
+        // As if no seat had any left.
+        let events = open.session.timed_out(Micros::MAX).filter(|_| open.timed_out == number)?;
+        let mut next = open.clone();
+        next.take_in(&events);
+        next.timed_out += 1;
+        next.timed_out_at = next.session.version();
+        Some(SessionMachine { state: Arc::new(State::Open(next)), key: self.key_with(&number) })
+    }
+
+    /// Whether a change may be refused since it was meant for a round that has just been lost by time.
+    fn is_too_late(&self, call: &Call, outcome: &Outcome) -> bool {
+        let State::Open(open) = &*self.state else { return false };
+        let stale = Outcome::Refused { reason: "STALE_VERSION".to_owned(), current: Some(open.timed_out_at) };
+        let is_new = call.what.command().is_some() && !open.answered.contains_key(&call.request);
+        is_new && open.timed_out_at == open.session.version() && *outcome == stale
+    }
+
+    fn key_with(&self, what: &(impl Hash + ?Sized)) -> u64 {
         let mut hasher = DefaultHasher::new();
-        (self.key, request).hash(&mut hasher);
+        (self.key, what).hash(&mut hasher);
         hasher.finish()
     }
 }
 
 impl Open {
+    fn new(session: Session, call: &Call) -> Open {
+        Open { session, made_by: call.request.clone(), answered: HashMap::new(), timed_out: 0, timed_out_at: 0 }
+    }
+
     fn answer(&self, call: &Call) -> (Outcome, Option<State>) {
         let version = self.session.version();
         match call.what {
@@ -164,14 +202,28 @@ fn is_like(answer: &Outcome, due: &Outcome) -> bool {
     }
 }
 
-impl Machine for SessionMachine {
-    type Op = (Call, Outcome);
+/// What happens to a session.
+#[derive(Debug, Clone)]
+pub enum Step {
+    /// A call, and what came of it.
+    Called(Call, Outcome),
+    /// A round is lost by time, the first one (0), the second one, and so on.
+    TimedOut(u32),
+}
 
-    fn after(&self, (call, outcome): &(Call, Outcome)) -> Option<SessionMachine> {
+impl Machine for SessionMachine {
+    type Op = Step;
+
+    fn after(&self, step: &Step) -> Option<SessionMachine> {
+        let (call, outcome) = match step {
+            Step::TimedOut(number) => return self.after_time_out(*number),
+            Step::Called(call, outcome) => (call, outcome),
+        };
         let (due, after) = self.answer(call);
         match outcome {
             Outcome::Unknown => after,
-            outcome => is_like(outcome, &due).then(|| after.unwrap_or_else(|| self.clone())),
+            outcome if is_like(outcome, &due) => Some(after.unwrap_or_else(|| self.clone())),
+            outcome => self.is_too_late(call, outcome).then(|| self.clone()),
         }
     }
 
@@ -189,20 +241,29 @@ pub fn is_linear<'a>(entries: impl Iterator<Item = &'a Entry>) -> Result<usize, 
         .filter(|entry| *entry.outcome() != Outcome::Unknown || !entry.call.what.is_read())
         .map(|entry| {
             let known = entry.ended.as_ref().filter(|(_, outcome)| *outcome != Outcome::Unknown);
-            let op = (entry.call.clone(), entry.outcome().clone());
+            let op = Step::Called(entry.call.clone(), entry.outcome().clone());
             Timed { invoked: entry.invoked, returned: known.map(|(at, _)| *at), op }
         })
         .collect();
+    let answered = calls.len();
+    calls.extend(time_outs(&calls));
     calls.sort_by_key(|call| call.invoked);
     match check(SessionMachine::new(), &calls) {
-        Verdict::Linear => Ok(calls.len()),
+        Verdict::Linear => Ok(answered),
         Verdict::TooHard(states) => Err(format!("no order found among {states} states")),
         Verdict::Not { longest } => Err(explain(&calls, &longest)),
     }
 }
 
+/// All that time may do to a session with a clock.
+fn time_outs(calls: &[Timed<Step>]) -> Vec<Timed<Step>> {
+    let timed = calls.iter().any(|call| matches!(&call.op, Step::Called(call, _) if clock_of(&call.session).is_some()));
+    let rounds = if timed { ROUNDS } else { 0 };
+    (0..rounds).map(|number| Timed { invoked: 0, returned: None, op: Step::TimedOut(number) }).collect()
+}
+
 /// Why the longest order can't go on: where it has come to, and the answers that don't fit there.
-fn explain(calls: &[Timed<(Call, Outcome)>], longest: &[usize]) -> String {
+fn explain(calls: &[Timed<Step>], longest: &[usize]) -> String {
     let mut machine = SessionMachine::new();
     for &number in longest {
         machine = machine.after(&calls[number].op).expect("it was found so");
@@ -210,10 +271,13 @@ fn explain(calls: &[Timed<(Call, Outcome)>], longest: &[usize]) -> String {
     let left = calls.iter().enumerate().filter(|(number, call)| !longest.contains(number) && call.returned.is_some());
     let mut left: Vec<_> = left.collect();
     left.sort_by_key(|(_, call)| call.returned);
-    let misfits = left.iter().take(3).map(|(_, call)| {
-        let due = machine.answer(&call.op.0).0;
-        format!("{:?} ({} to {:?}) was answered {:?} where {due:?} is due", call.op.0, call.invoked, call.returned, call.op.1)
+    let misfits = left.iter().filter_map(|(_, timed)| match &timed.op {
+        Step::TimedOut(_) => None,
+        Step::Called(call, outcome) => {
+            let (due, between) = (machine.answer(call).0, (timed.invoked, timed.returned));
+            Some(format!("{call:?} {between:?} was answered {outcome:?} where {due:?} is due"))
+        }
     });
-    let misfits: Vec<_> = misfits.collect();
+    let misfits: Vec<_> = misfits.take(3).collect();
     format!("no order explains the answers; after {} calls of {}: {}", longest.len(), calls.len(), misfits.join("; or "))
 }
