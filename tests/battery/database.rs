@@ -109,7 +109,8 @@ async fn blocking<T: Send + 'static>(cluster: &Arc<Cluster>, work: impl FnOnce(&
 #[async_trait]
 impl Ground for FailingDatabase {
     async fn store(&self, place: usize) -> Arc<dyn Store> {
-        let url = self.proxies[place].url(&self.name);
+        // A server that starts while a standby is all there is waits for the primary.
+        let url = format!("{}?target_session_attrs=read-write", self.proxies[place].url(&self.name));
         let options = postgres::Options { connections: CONNECTIONS, write_timeout: WRITE_TIMEOUT, ..postgres::Options::new(url) };
         server_store(options, &self.hints).await
     }

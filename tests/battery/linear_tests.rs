@@ -1,6 +1,7 @@
 //! A search that finds an order for everything proves nothing, and one that finds none where there is one accuses the innocent: it is
 //! held against plain trying of all orders, and against histories that are known to be good or bad.
 
+use crate::audit::is_time_out;
 use crate::call::{Call, Outcome, Seen, What};
 use crate::ledger::Entry;
 use crate::linear::{Machine, Timed, Verdict, check};
@@ -8,6 +9,7 @@ use crate::machine::is_linear;
 use crate::story::Story;
 use mancala::game::Dice;
 use mancala::random::SeededDice;
+use mancala::store::StoredEvent;
 
 /// A number that can be set, and read.
 #[derive(Debug, Clone, Copy)]
@@ -101,7 +103,8 @@ impl Times {
     }
 
     fn is_good(&self) -> bool {
-        is_linear(self.0.entries.iter()).is_ok()
+        let time_outs = self.0.log.iter().filter(|event| is_time_out(event)).map(|event| event.seq);
+        is_linear(self.0.entries.iter(), &time_outs.collect::<Vec<_>>()).is_ok()
     }
 }
 
@@ -197,8 +200,16 @@ fn good_histories_with_clocks() {
         story.play("e");
     });
     assert!(found_by_a_move.is_good(), "whoever meant the round that is lost is told");
+    let and_the_next = under_time(|story| {
+        story.time_out(1);
+        stale(story, "c");
+        story.time_out(1);
+        story.get();
+    });
+    assert!(and_the_next.is_good(), "though the move is a legal one in a round that is lost, too");
     let twice = under_time(|story| {
-        [1, 1].map(|late| story.time_out(late));
+        story.time_out(1);
+        story.time_out(1);
         story.get();
         story.play("c");
         story.time_out(1);
@@ -225,6 +236,8 @@ fn bad_histories_with_clocks() {
         other.time_out(1);
         let shown = Seen { version: story.seen().version.map(|version| version + 3), ..other.seen() };
         story.tell(story.call("", What::Get), Outcome::Done(shown));
+        let seq = story.log.len() as u32 + 1;
+        story.log.push(StoredEvent { seq, ..other.log[3].clone() });
         Times(story).is_good()
     };
     assert!(!stands_still(&[]) && !stands_still(&["a"]), "the seat to act has not moved yet, so that its clock does not run");

@@ -10,8 +10,9 @@
 //! - From then on everybody finds that round lost. A change that was meant for it is refused: whoever finds the time out ends the round
 //!   and is told STALE_VERSION, with the version that the session has come to by that.
 //!
-//! To the search time is one who makes calls that nobody has answered: they take effect at any moment, or never. Whether time was really
-//! out follows from the times that are stored with events, and is the auditor's to say.
+//! To the search time is one who makes calls that nobody has answered: they take effect at any moment, or never. Which versions they have
+//! brought about it is told from the log, and nothing else may bring about those; otherwise it would try time at every turn. Whether time
+//! was really out follows from the times that are stored with events, and is the auditor's to say.
 
 use crate::call::{Call, Outcome, ROUNDS, Seen, What, clock_of, rules_of};
 use crate::ledger::Entry;
@@ -29,6 +30,8 @@ pub struct SessionMachine {
     state: Arc<State>,
     /// Follows from the changes and their order.
     key: u64,
+    /// The versions that rounds which are lost by time have brought about first.
+    time_outs: Arc<[u32]>,
 }
 
 enum State {
@@ -48,8 +51,7 @@ struct Open {
     made_by: String,
     /// What was asked for by requests, and the answers.
     answered: HashMap<String, Arc<(Call, Seen)>>,
-    /// Rounds that were lost by time, and the version that the last of them has brought about.
-    timed_out: u32,
+    /// The version that it had come to when a round was last lost by time.
     timed_out_at: u32,
 }
 
@@ -76,8 +78,8 @@ fn seen(session: &Session) -> Seen {
 }
 
 impl SessionMachine {
-    pub fn new() -> SessionMachine {
-        SessionMachine { state: Arc::new(State::NotMade), key: 0 }
+    pub fn new(time_outs: &[u32]) -> SessionMachine {
+        SessionMachine { state: Arc::new(State::NotMade), key: 0, time_outs: time_outs.into() }
     }
 
     /// The answer to a call, and the machine after it if that has changed.
@@ -105,20 +107,30 @@ impl SessionMachine {
             (State::Deleted { .. }, _) => (Outcome::refused("SESSION_NOT_FOUND"), None),
             (State::Open(open), _) => open.answer(call),
         };
-        let after = state.map(|state| SessionMachine { state: Arc::new(state), key: self.key_with(&call.request) });
+        let after = state.map(|state| self.with(state, &call.request));
         (outcome, after)
     }
 
-    /// The session after a round was lost by time, the first (0), second, and so on, if that may happen now.
-    fn after_time_out(&self, number: u32) -> Option<SessionMachine> {
+    fn with(&self, state: State, key: &(impl Hash + ?Sized)) -> SessionMachine {
+        SessionMachine { state: Arc::new(state), key: self.key_with(key), ..self.clone() }
+    }
+
+    /// The next version, if time is to bring it about.
+    fn next_by_time(&self) -> Option<u32> {
         let State::Open(open) = &*self.state else { return None };
-        // As if no seat had any left.
-        let events = open.session.timed_out(Micros::MAX).filter(|_| open.timed_out == number)?;
+        let next = open.session.version() + 1;
+        self.time_outs.contains(&next).then_some(next)
+    }
+
+    /// The session after its round was lost by time, if that brings about this version.
+    fn after_time_out(&self, version: u32) -> Option<SessionMachine> {
+        let State::Open(open) = &*self.state else { return None };
+        // As if no seat had any time left.
+        let events = open.session.timed_out(Micros::MAX).filter(|_| self.next_by_time() == Some(version))?;
         let mut next = open.clone();
         next.take_in(&events);
-        next.timed_out += 1;
         next.timed_out_at = next.session.version();
-        Some(SessionMachine { state: Arc::new(State::Open(next)), key: self.key_with(&number) })
+        Some(self.with(State::Open(next), &version))
     }
 
     /// Whether a change may be refused since it was meant for a round that has just been lost by time.
@@ -138,7 +150,7 @@ impl SessionMachine {
 
 impl Open {
     fn new(session: Session, call: &Call) -> Open {
-        Open { session, made_by: call.request.clone(), answered: HashMap::new(), timed_out: 0, timed_out_at: 0 }
+        Open { session, made_by: call.request.clone(), answered: HashMap::new(), timed_out_at: 0 }
     }
 
     fn answer(&self, call: &Call) -> (Outcome, Option<State>) {
@@ -207,7 +219,7 @@ fn is_like(answer: &Outcome, due: &Outcome) -> bool {
 pub enum Step {
     /// A call, and what came of it.
     Called(Call, Outcome),
-    /// A round is lost by time, the first one (0), the second one, and so on.
+    /// A round is lost by time, which brings about this version.
     TimedOut(u32),
 }
 
@@ -216,13 +228,14 @@ impl Machine for SessionMachine {
 
     fn after(&self, step: &Step) -> Option<SessionMachine> {
         let (call, outcome) = match step {
-            Step::TimedOut(number) => return self.after_time_out(*number),
+            Step::TimedOut(version) => return self.after_time_out(*version),
             Step::Called(call, outcome) => (call, outcome),
         };
         let (due, after) = self.answer(call);
+        let in_times_place = after.is_some() && self.next_by_time().is_some();
         match outcome {
-            Outcome::Unknown => after,
-            outcome if is_like(outcome, &due) => Some(after.unwrap_or_else(|| self.clone())),
+            Outcome::Unknown => after.filter(|_| !in_times_place),
+            outcome if is_like(outcome, &due) => Some(after.unwrap_or_else(|| self.clone())).filter(|_| !in_times_place),
             outcome => self.is_too_late(call, outcome).then(|| self.clone()),
         }
     }
@@ -232,8 +245,9 @@ impl Machine for SessionMachine {
     }
 }
 
-/// Whether the calls on one session, as the ledger has them, can have happened one after the other.
-pub fn is_linear<'a>(entries: impl Iterator<Item = &'a Entry>) -> Result<usize, String> {
+/// Whether the calls on one session, as the ledger has them, can have happened one after the other. Rounds that are lost by time have
+/// brought about these versions.
+pub fn is_linear<'a>(entries: impl Iterator<Item = &'a Entry>, time_outs: &[u32]) -> Result<usize, String> {
     // What has certainly not happened and says nothing of the session has no place in the order.
     let told = entries.filter(|entry| *entry.outcome() != Outcome::Failed);
     let mut calls: Vec<_> = told
@@ -246,25 +260,17 @@ pub fn is_linear<'a>(entries: impl Iterator<Item = &'a Entry>) -> Result<usize, 
         })
         .collect();
     let answered = calls.len();
-    calls.extend(time_outs(&calls));
+    calls.extend(time_outs.iter().map(|version| Timed { invoked: 0, returned: None, op: Step::TimedOut(*version) }));
     calls.sort_by_key(|call| call.invoked);
-    match check(SessionMachine::new(), &calls) {
+    match check(SessionMachine::new(time_outs), &calls) {
         Verdict::Linear => Ok(answered),
         Verdict::TooHard(states) => Err(format!("no order found among {states} states")),
-        Verdict::Not { longest } => Err(explain(&calls, &longest)),
+        Verdict::Not { longest } => Err(explain(SessionMachine::new(time_outs), &calls, &longest)),
     }
 }
 
-/// All that time may do to a session with a clock.
-fn time_outs(calls: &[Timed<Step>]) -> Vec<Timed<Step>> {
-    let timed = calls.iter().any(|call| matches!(&call.op, Step::Called(call, _) if clock_of(&call.session).is_some()));
-    let rounds = if timed { ROUNDS } else { 0 };
-    (0..rounds).map(|number| Timed { invoked: 0, returned: None, op: Step::TimedOut(number) }).collect()
-}
-
 /// Why the longest order can't go on: where it has come to, and the answers that don't fit there.
-fn explain(calls: &[Timed<Step>], longest: &[usize]) -> String {
-    let mut machine = SessionMachine::new();
+fn explain(mut machine: SessionMachine, calls: &[Timed<Step>], longest: &[usize]) -> String {
     for &number in longest {
         machine = machine.after(&calls[number].op).expect("it was found so");
     }

@@ -113,8 +113,12 @@ pub async fn read_logs(store: &dyn Store, sessions: &[String]) -> Logs {
 pub fn judge(entries: Vec<Entry>, logs: &Logs, watched: &[WatchLog], faults: Counts) -> Found {
     let entries = &excused(entries, faults.get(&Fault::BitFlipped).copied().unwrap_or_default());
     let objections = audit(entries, logs, watched);
-    let of = |session: &String| is_linear(entries.iter().filter(|entry| entry.call.session == *session));
-    let disorder = logs.keys().filter_map(|session| Some((session.clone(), of(session).err()?))).collect();
+    let disorder = logs.iter().filter_map(|(session, log)| {
+        let time_outs: Vec<_> = log.iter().flatten().filter(|event| is_time_out(event)).map(|event| event.seq).collect();
+        let linear = is_linear(entries.iter().filter(|entry| entry.call.session == *session), &time_outs);
+        Some((session.clone(), linear.err()?))
+    });
+    let disorder = disorder.collect();
     let count = |is: fn(&Outcome) -> bool| entries.iter().filter(|entry| is(entry.outcome())).count();
     let tally = Tally {
         calls: entries.len(),

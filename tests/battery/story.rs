@@ -61,7 +61,8 @@ impl Story {
     /// One in which both seats have moved, so that the clock of the seat to act runs.
     pub fn under_time() -> Story {
         let mut story = Story::with_clock();
-        ["a", "b"].map(|request| story.play(request));
+        story.play("a");
+        story.play("b");
         story
     }
 
