@@ -168,7 +168,7 @@ fn clocks_that_were_not_kept_are_objected_to() {
     assert_eq!(under_time(|story| story.time_out(1)), [""; 0]);
     assert_eq!(under_time(|story| [1, 1].into_iter().for_each(|late| story.time_out(late))), [""; 0], "and the next round, too");
     assert_eq!(under_time(|story| story.time_out(0)), ["clock", "replay"], "time is not out yet");
-    assert_eq!(under_time(|story| story.now += 1_000_000), ["clock"], "a move in a round that is lost");
+    assert_eq!(under_time(|story| story.now += 1_000_000), ["clock", "replay"], "a move in a round that is lost");
     assert_eq!(under_time(|story| story.log[2].time -= 1_000), ["clock", "replay"], "time went back");
 }
 

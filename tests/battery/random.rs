@@ -30,23 +30,15 @@ fn simulate(plan: &Plan) -> (Found, Arc<Ledger>) {
     (found, ledger)
 }
 
-/// What happens to single calls, and to servers, wherever they run.
-const EVERYWHERE: [Fault; 9] = [
-    Fault::Killed,
-    Fault::CutOff,
-    Fault::ClockSet,
-    Fault::Slow,
-    Fault::NotSent,
-    Fault::AnswerLost,
-    Fault::Late,
-    Fault::HalfOpen,
-    Fault::BitFlipped,
-];
+/// What happens to servers, and to what they read, wherever they run.
+const EVERYWHERE: [Fault; 4] = [Fault::Killed, Fault::CutOff, Fault::ClockSet, Fault::BitFlipped];
+/// What happens to single calls. Over a database it is left to chance: there much more is done to them.
+const OF_CALLS: [Fault; 5] = [Fault::Slow, Fault::NotSent, Fault::AnswerLost, Fault::Late, Fault::HalfOpen];
 
 #[test]
 fn no_random_schedule_is_objected_to() {
     let of_memory = [Fault::PowerCut, Fault::DiskFull, Fault::ReadOnly, Fault::Stopped, Fault::Interrupted];
-    let mut series = Series::begin(seconds(36, 3_600), &[&EVERYWHERE[..], &of_memory].concat());
+    let mut series = Series::begin(seconds(32, 3_600), &[&EVERYWHERE[..], &OF_CALLS, &of_memory].concat());
     while let Some(seed) = series.next_seed() {
         let plan = Plan::draw(seed, None);
         let (found, ledger) = simulate(&plan);
@@ -71,7 +63,7 @@ fn no_random_schedule_over_the_wire_on_a_file_is_objected_to() {
     }
     let path = |name| PathBuf::from(std::env::var_os(name).expect("set by the outer process"));
     let of_disks = [Fault::DiskFull, Fault::ReadOnly];
-    let mut series = Series::begin(seconds(8, 3_600), &[&EVERYWHERE[..], &of_disks].concat());
+    let mut series = Series::begin(seconds(8, 3_600), &[&EVERYWHERE[..], &OF_CALLS, &of_disks].concat());
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().expect("a runtime");
     while let Some(seed) = series.next_seed() {
         let (plan, faults) = (Plan::draw(seed, None).over_the_wire(), Faults::default());
@@ -104,7 +96,7 @@ const OF_DATABASES: [Fault; 14] = [
 /// As above, over a database.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn no_random_schedule_over_the_wire_on_a_database_is_objected_to() {
-    let mut series = Series::begin(seconds(16, 3_600), &[&EVERYWHERE[..], &OF_DATABASES].concat());
+    let mut series = Series::begin(seconds(20, 3_600), &[&EVERYWHERE[..], &OF_DATABASES].concat());
     let mut primary = tokio::task::spawn_blocking(|| Arc::new(Cluster::start(SETTINGS))).await.expect("no panic");
     while let Some(seed) = series.next_seed() {
         let (plan, faults) = (Plan::draw(seed, None).over_the_wire(), Faults::default());
