@@ -66,7 +66,7 @@ impl Plan {
 impl Plan {
     /// The same in real time, in which machines may be busy.
     pub fn over_the_wire(self) -> Plan {
-        Plan { over_the_wire: true, patience: Duration::from_secs(1), pause: self.pause / 2, outages: 2 + self.outages, ..self }
+        Plan { over_the_wire: true, patience: Duration::from_secs(1), pause: self.pause / 2, outages: 4 + self.outages, ..self }
     }
 }
 

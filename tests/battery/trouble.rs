@@ -50,7 +50,7 @@ impl Fleet {
         let dice = &mut SeededDice::for_game(self.plan.seed, 6);
         let mut before = Vec::new();
         for _ in 0..self.plan.outages {
-            sleep(Duration::from_millis(dice.below(160))).await;
+            sleep(Duration::from_millis(dice.below(120))).await;
             if over.load(Ordering::SeqCst) {
                 return;
             }
