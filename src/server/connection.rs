@@ -1,5 +1,6 @@
 //! One connection from its acceptance to its end.
 
+use crate::server::breach::{PENANCE, is_breach};
 use crate::server::counts::{Counts, Present};
 use crate::server::first_bytes::{self, Protocol};
 use crate::server::settings::ConnectionSettings;
@@ -17,7 +18,7 @@ use hyper_util::server::graceful::GracefulConnection;
 use std::convert::Infallible;
 use std::io;
 use std::net::SocketAddr;
-use std::pin::pin;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::net::TcpStream;
@@ -156,22 +157,29 @@ fn http2(streams: Streams, settings: &ConnectionSettings) -> http2::Builder<Stre
     builder
 }
 
-/// Serves until the peer leaves, the connection is too old or the server stops; then finishes what is in flight.
+/// Serves until the peer leaves, the connection is too old or the server stops; then finishes what is in flight. Whoever breaks the
+/// protocol is held for a while.
 async fn drive<C, S>(connection: C, host: &Host<S>, mut phase: watch::Receiver<Phase>)
 where
-    C: GracefulConnection,
-    C::Error: std::fmt::Display,
+    C: GracefulConnection<Error = hyper::Error>,
 {
-    let ended = |ended: Result<(), C::Error>| {
-        if let Err(error) = ended {
-            tracing::debug!(%error, "a connection ended");
-        }
-    };
     let mut connection = pin!(connection);
+    let Err(error) = finish(connection.as_mut(), host, &mut phase).await else { return };
+    tracing::debug!(%error, "a connection ended");
+    if is_breach(&error) {
+        host.counts.breaches.up();
+        let _ = tokio::time::timeout(PENANCE, at(&mut phase, Phase::Leaving)).await;
+    }
+}
+
+async fn finish<C, S>(mut connection: Pin<&mut C>, host: &Host<S>, phase: &mut watch::Receiver<Phase>) -> Result<(), hyper::Error>
+where
+    C: GracefulConnection<Error = hyper::Error>,
+{
     let aged = tokio::select! {
-        result = &mut connection => return ended(result),
+        result = &mut connection => return result,
         () = old(host.settings.connection_age) => true,
-        () = at(&mut phase, Phase::Leaving) => false,
+        () = at(phase, Phase::Leaving) => false,
     };
     connection.as_mut().graceful_shutdown();
     let grace = async {
@@ -183,9 +191,9 @@ where
         }
     };
     tokio::select! {
-        result = &mut connection => ended(result),
-        () = grace => {}
-        () = at(&mut phase, Phase::Over) => {}
+        result = &mut connection => result,
+        () = grace => Ok(()),
+        () = at(phase, Phase::Over) => Ok(()),
     }
 }
 

@@ -2,6 +2,7 @@
 
 mod accept;
 mod api;
+mod breach;
 mod connection;
 mod counts;
 mod descriptors;

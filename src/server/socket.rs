@@ -66,11 +66,6 @@ impl Socket {
             Err(io::Error::new(ErrorKind::TimedOut, "the peer takes nothing"))
         })
     }
-
-    fn unruly(&self, why: &str) -> io::Error {
-        self.counts.unruly.up();
-        io::Error::new(ErrorKind::InvalidData, why)
-    }
 }
 
 impl AsyncRead for Socket {
@@ -90,15 +85,18 @@ impl AsyncRead for Socket {
             read?;
         } else {
             this.read = 0;
-            let overdue = this.frames.as_mut().is_some_and(|frames| frames.poll_overdue(context).is_ready());
-            return if overdue { Poll::Ready(Err(this.unruly("a frame or headers without end"))) } else { Poll::Pending };
+            let Some(frames) = &mut this.frames else { return Poll::Pending };
+            return frames.poll_overdue(context).map(|()| {
+                this.counts.unruly.up();
+                Err(io::Error::new(ErrorKind::TimedOut, "a frame or headers without end"))
+            });
         }
         let said = said.filled();
         this.read += said.len();
         let flood = this.frames.as_mut().is_some_and(|frames| frames.follow(said).is_err());
         let length = said.len();
         buffer.advance(length);
-        Poll::Ready(if flood { Err(this.unruly("a flood of frames")) } else { Ok(()) })
+        Poll::Ready(if flood { Err(io::Error::new(ErrorKind::InvalidData, "a flood of frames")) } else { Ok(()) })
     }
 }
 
