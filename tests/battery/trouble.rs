@@ -11,7 +11,7 @@ use tokio::time::sleep;
 
 /// What happens to servers, whatever they stand on.
 const OF_SERVERS: [Fault; 3] = [Fault::Killed, Fault::CutOff, Fault::ClockSet];
-/// The furthest that a clock is set: little, so that clocks of players go on, or by so much that they are out.
+/// The furthest that a clock is set, in microseconds: little, so that clocks of players go on, or by so much that they are out.
 const JUMPS: [u64; 2] = [200_000, 3_600_000_000];
 
 /// Whether clients have stopped to play.
@@ -29,8 +29,8 @@ impl Fleet {
             let fault = OF_SERVERS[dice.below(3) as usize];
             let place = dice.below(self.plan.servers as u64) as usize;
             let lasts = Duration::from_millis(dice.below(60));
-            let jump = i64::try_from(JUMPS[dice.below(2) as usize]).expect("an hour");
-            let jump = dice.below(2 * jump.unsigned_abs()) as i64 - jump;
+            let furthest = JUMPS[dice.below(2) as usize];
+            let jump = dice.below(2 * furthest) as i64 - furthest as i64;
             ledger.note(&format!("server {place}: {fault:?} for {lasts:?} or by {jump} us"));
             match fault {
                 Fault::Killed => self.restart([place], sleep(lasts)).await,
@@ -39,7 +39,8 @@ impl Fleet {
                     sleep(lasts).await;
                     self.cut(place, false);
                 }
-                _ => self.set_clock(place, jump),
+                Fault::ClockSet => self.set_clock(place, jump),
+                other => panic!("{other:?} is none of theirs"),
             }
             self.faults.note(fault);
         }

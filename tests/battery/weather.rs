@@ -90,6 +90,7 @@ impl Weather {
             // What has reached a file that then can't be written any further may be found there.
             Fault::ReadOnly if first => End::InDoubt { done: state.dice.below(2) == 0 },
             Fault::ReadOnly => End::Refused(StoreError::Unwritable("read-only".to_owned())),
+            // It has not stopped.
             _ => End::Refused(StoreError::Full("no room".to_owned())),
         }
     }
