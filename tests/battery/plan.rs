@@ -39,9 +39,9 @@ impl Plan {
         let mut below = |sides: u64| dice.below(sides);
         let rates = match below(4) {
             0 => Rates { before: 0, after: 0, late: 0, half_open: 0, slow: 100, flipped: 0 },
-            1 => Rates { before: 10, after: 40, late: 40, half_open: 20, slow: 20, flipped: 20 },
-            2 => Rates { before: 50, after: 20, late: 20, half_open: 10, slow: 100, flipped: 20 },
-            _ => Rates { before: 5, after: 5, late: 5, half_open: 5, slow: 5, flipped: 20 },
+            1 => Rates { before: 10, after: 40, late: 40, half_open: 20, slow: 20, flipped: 40 },
+            2 => Rates { before: 50, after: 20, late: 20, half_open: 10, slow: 100, flipped: 40 },
+            _ => Rates { before: 5, after: 5, late: 5, half_open: 5, slow: 5, flipped: 40 },
         };
         Plan {
             seed,
