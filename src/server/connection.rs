@@ -7,6 +7,7 @@ use crate::server::settings::ConnectionSettings;
 use crate::server::socket::{Socket, Stream};
 use crate::server::stall::{Pieces, Streams};
 use crate::server::tls::Tls;
+use crate::server::turns::Turns;
 use crate::server::web;
 use crate::wire::access::OperatorCertificate;
 use bytes::Bytes;
@@ -63,6 +64,8 @@ pub struct Host<S> {
     pub settings: ConnectionSettings,
     /// Where connections are counted.
     pub counts: Arc<Counts>,
+    /// Turns of those that have not called yet.
+    pub turns: Arc<Turns>,
 }
 
 /// Serves one connection to its end.
@@ -75,7 +78,7 @@ where
     let _open = Present::new(&host.counts, |counts| &counts.open);
     let info = TcpConnectInfo { local_addr: stream.local_addr().ok(), remote_addr: Some(peer) };
     let opened = tokio::select! {
-        opened = tokio::time::timeout(host.settings.header_timeout, open(stream, host.tls.as_ref(), &host.counts)) => opened,
+        opened = tokio::time::timeout(host.settings.header_timeout, open(stream, &host)) => opened,
         () = at(&mut phase, Phase::Leaving) => return,
     };
     let opened = match opened {
@@ -87,7 +90,7 @@ where
         }
     };
     let Opened { stream, operator, protocol, first } = opened;
-    let io = TokioIo::new(Socket::new(stream, protocol, first, &host.settings, host.counts.clone()));
+    let io = TokioIo::new(Socket::new(stream, protocol, first, &host.settings, host.turns.clone(), host.counts.clone()));
     let shared = host.clone();
     let service = hyper::service::service_fn(move |request: Request<Incoming>| {
         let mut request = request.map(Body::new);
@@ -120,11 +123,14 @@ struct Opened {
     first: Bytes,
 }
 
-async fn open(stream: TcpStream, tls: Option<&Tls>, counts: &Counts) -> io::Result<Opened> {
-    let (mut stream, operator): (Stream, _) = match tls {
+async fn open<S>(stream: TcpStream, host: &Host<S>) -> io::Result<Opened> {
+    if let Some(turn) = host.turns.take() {
+        tokio::time::sleep_until(turn).await;
+    }
+    let (mut stream, operator): (Stream, _) = match &host.tls {
         None => (Either::Left(stream), None),
         Some(tls) => {
-            let stream = tls.handshake(stream).await.inspect_err(|_| counts.tls_failures.up())?;
+            let stream = tls.handshake(stream).await.inspect_err(|_| host.counts.tls_failures.up())?;
             let operator = tls.operator(&stream);
             (Either::Right(Box::new(stream)), operator)
         }
