@@ -33,7 +33,7 @@ const CONNECTIONS: usize = 4;
 /// What lies between servers and their database lasts so many times longer than what happens to a process.
 const STRETCH: u32 = 8;
 /// Of so many writes one is cut, if that is drawn.
-const ONE_OF: [u64; 4] = [2, 4, 8, 16];
+const ONE_OF: [u64; 4] = [2, 3, 4, 8];
 /// A standby comes back soon after its primary.
 pub const SETTINGS: &str = "wal_retrieve_retry_interval = '100ms'\n";
 
