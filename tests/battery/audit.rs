@@ -6,6 +6,10 @@
 //! - What was acknowledged before another request was first sent has the lower version, and no read goes back or leaves out the end.
 //! - The log, replayed by the rules, gives the stored positions and hashes.
 //! - A watcher has seen exactly what is stored, across all its watches.
+//! - Rounds are lost by time when time is out and not before, and nothing happens to them after it (`audit/clocks.rs`).
+
+#[path = "audit/clocks.rs"]
+mod clocks;
 
 use crate::call::{Call, Outcome, PAGE, What};
 use crate::ledger::Entry;
@@ -52,6 +56,8 @@ pub enum Objection {
     Misread { version: u32 },
     #[error("the log can't be replayed: {0}")]
     Replay(String),
+    #[error("event {seq} {what}")]
+    Clock { seq: u32, what: &'static str },
     #[error("the session was deleted, and is there")]
     NotGone,
     #[error("nobody has deleted the session, and it is not there")]
@@ -78,6 +84,7 @@ impl Objection {
             Objection::WentBack { .. } => "read went back",
             Objection::Misread { .. } => "misread",
             Objection::Replay(_) => "replay",
+            Objection::Clock { .. } => "clock",
             Objection::NotGone => "not gone",
             Objection::Vanished => "vanished",
             Objection::WatchOrder { .. } => "watch order",
@@ -123,7 +130,8 @@ fn audit_session(session: &str, entries: &[&Entry], log: Option<&[StoredEvent]>)
     let gap = (1..).zip(log).find(|(due, event)| event.seq != *due);
     objections.extend(gap.map(|(due, event)| Objection::Gap { due, found: event.seq }));
     objections.extend(replay(session, log).err().map(Objection::Replay));
-    let positions = positions(session, log);
+    let (positions, wrong_times) = replayed(session, log);
+    objections.extend(wrong_times);
     let mut asked: HashMap<&str, Vec<&Entry>> = HashMap::new();
     for entry in entries.iter().filter(|entry| !entry.call.what.is_read()) {
         asked.entry(&entry.call.request).or_default().push(entry);
@@ -149,12 +157,13 @@ fn replay(session: &str, log: &[StoredEvent]) -> Result<(), String> {
     verify(&record, session, || false).map(drop).map_err(|difference| difference.to_string())
 }
 
-/// The position after each event, as far as the log can be replayed.
-fn positions(session: &str, log: &[StoredEvent]) -> Vec<String> {
+/// The position after each event, and the events whose time is wrong, as far as the log can be replayed.
+fn replayed(session: &str, log: &[StoredEvent]) -> (Vec<String>, Vec<Objection>) {
     let mut replayed: Option<Session> = None;
-    let mut positions = Vec::new();
+    let (mut positions, mut wrong_times) = (Vec::new(), Vec::new());
     for stored in log {
         let Ok(event) = Event::from_json(&stored.body) else { break };
+        wrong_times.extend(replayed.as_ref().and_then(|before| clocks::wrong_time(before, stored)));
         let next = match (replayed.take(), &event) {
             (None, Event::Created(created)) => Session::new(session.to_owned(), created, stored.time).ok(),
             (None, _) => None,
@@ -164,7 +173,7 @@ fn positions(session: &str, log: &[StoredEvent]) -> Vec<String> {
         positions.push(next.position().to_string());
         replayed = Some(next);
     }
-    positions
+    (positions, wrong_times)
 }
 
 /// The request of an event as the client named it. What is planted in a test adds its own mark to ids, which clients here don't.
@@ -181,6 +190,10 @@ fn stored_requests<'a>(
 ) -> HashMap<&'a str, (u32, u32)> {
     let mut stored = HashMap::new();
     for events in log.chunk_by(|one, next| one.request == next.request && follows(next)) {
+        // Nobody asks for that.
+        if events[0].request.is_none() && is_time_out(&events[0]) {
+            continue;
+        }
         let (request, seq, last) = (request_of(&events[0]), events[0].seq, events[events.len() - 1].seq);
         let Some(attempts) = asked.get(request) else {
             objections.push(Objection::Invented { seq, what: format!("{:?}: {}", events[0].request, events[0].body) });
@@ -202,6 +215,11 @@ fn stored_requests<'a>(
 fn follows(event: &StoredEvent) -> bool {
     let event = Event::from_json(&event.body);
     matches!(event, Ok(Event::RoundEnded { .. } | Event::RoundStarted { .. } | Event::Ended { .. } | Event::TakenBack { .. }))
+}
+
+/// Whether an event is a round that is lost by time.
+pub fn is_time_out(event: &StoredEvent) -> bool {
+    matches!(Event::from_json(&event.body), Ok(Event::TimedOut { .. }))
 }
 
 /// Whether an event is what this call brings about at first.

@@ -121,7 +121,7 @@ fn a_log_that_the_rules_or_the_chain_do_not_bear_out_is_objected_to() {
     let unreadable = objections(|story| story.log[3].body = "{}".to_owned());
     assert!(unreadable.contains(&"replay"), "{unreadable:?}");
     let time = objections(|story| story.log[3].time = 0);
-    assert_eq!(time, ["replay"]);
+    assert_eq!(time, ["clock", "replay"]);
     // Half of what happens when a round is lost.
     let torn = objections(|story| {
         let call = story.call("g", What::Resign);
@@ -154,6 +154,22 @@ fn an_order_that_time_forbids_is_objected_to() {
         story.tell(call, Outcome::Refused { reason: "STALE_VERSION".to_owned(), current: Some(3) });
     });
     assert_eq!(refusal, ["read went back"]);
+}
+
+#[test]
+fn clocks_that_were_not_kept_are_objected_to() {
+    let under_time = |change: fn(&mut Story)| {
+        let mut story = Story::under_time();
+        change(&mut story);
+        story.play("z");
+        checks(&story, &story.logs(), &[story.watched()])
+    };
+    assert_eq!(under_time(|_| {}), [""; 0], "time is not out yet");
+    assert_eq!(under_time(|story| story.time_out(1)), [""; 0]);
+    assert_eq!(under_time(|story| [1, 1].into_iter().for_each(|late| story.time_out(late))), [""; 0], "and the next round, too");
+    assert_eq!(under_time(|story| story.time_out(0)), ["clock", "replay"], "time is not out yet");
+    assert_eq!(under_time(|story| story.now += 1_000_000), ["clock", "replay"], "a move in a round that is lost");
+    assert_eq!(under_time(|story| story.log[2].time -= 1_000), ["clock", "replay"], "time went back");
 }
 
 #[test]

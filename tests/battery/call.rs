@@ -1,7 +1,7 @@
 //! What clients ask for and what they are told: the words of the ledger.
 
 use mancala::game::{Game, Rules, Seat};
-use mancala::session::{Command, EventHash, ProposalKind};
+use mancala::session::{ClockSetting, Command, EventHash, ProposalKind};
 
 /// Something that a client asks of a session.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -119,4 +119,18 @@ pub const ROUNDS: u32 = 100;
 pub fn rules_of(session: &str) -> Rules {
     let number: usize = session.rsplit('-').next().and_then(|number| number.parse().ok()).expect("names end with a number");
     Rules::new(Game::ALL[number % Game::ALL.len()])
+}
+
+/// How time is limited, in microseconds: mostly by so little that it is out now and then, and once so that a clock must be set for that.
+pub const CLOCKS: [ClockSetting; 4] = [
+    ClockSetting::PerMove { limit: 60_000 },
+    ClockSetting::Total { main: 200_000, increment: 5_000 },
+    ClockSetting::ByoYomi { main: 50_000, period: 40_000, periods: 2 },
+    ClockSetting::PerMove { limit: 1_200_000_000 },
+];
+
+/// How time is limited in a session: its name says so by `c` and a number before that of its game. Others have no clock.
+pub fn clock_of(session: &str) -> Option<ClockSetting> {
+    let number: usize = session.rsplit('-').nth(1)?.strip_prefix('c')?.parse().ok()?;
+    Some(CLOCKS[number % CLOCKS.len()])
 }

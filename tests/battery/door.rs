@@ -1,6 +1,6 @@
 //! How clients reach a server: here, in this process, without a network.
 
-use crate::call::{Call, Outcome, PAGE, ROUNDS, Seen, What, rules_of};
+use crate::call::{Call, Outcome, PAGE, ROUNDS, Seen, What, clock_of, rules_of};
 use async_trait::async_trait;
 use mancala::game::Guards;
 use mancala::service::{Delete, NewSession, ServiceError, Sessions, Target, Watch};
@@ -113,7 +113,7 @@ fn new_session(session: &str, request: &str) -> NewSession {
         start: rules.start(),
         labels: Default::default(),
         rounds: ROUNDS,
-        clock: None,
+        clock: clock_of(session),
         previous_session_id: None,
         seats: Vec::new(),
         spectators: Spectators::default(),

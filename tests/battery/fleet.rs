@@ -1,9 +1,9 @@
-//! The servers of a schedule, and what happens to them.
+//! The servers of a schedule.
 
 use crate::door::{Direct, Door};
+use crate::fault::Faults;
 use crate::faulty::Faulty;
 use crate::ground::Ground;
-use crate::ledger::Ledger;
 use crate::mutants::Planted;
 use crate::plan::Plan;
 use crate::player::Servers;
@@ -15,6 +15,7 @@ use mancala::game::Dice;
 use mancala::random::SeededDice;
 use mancala::service::{Clock, Sessions};
 use mancala::session::Micros;
+use std::convert::Infallible;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -25,6 +26,12 @@ use tokio_util::sync::CancellationToken;
 struct JumpingClock {
     start: Instant,
     offset: AtomicI64,
+}
+
+impl JumpingClock {
+    fn set(&self, by: Micros) {
+        self.offset.fetch_add(by, Ordering::SeqCst);
+    }
 }
 
 impl Clock for JumpingClock {
@@ -41,18 +48,25 @@ struct Server {
     life: CancellationToken,
 }
 
+impl Server {
+    fn kill(&self) {
+        self.life.cancel();
+        self.way.0.cut(true);
+    }
+}
+
 /// All servers; none: it is down.
 pub struct Fleet {
-    plan: Plan,
-    ground: Arc<dyn Ground>,
+    pub plan: Plan,
+    pub ground: Arc<dyn Ground>,
     /// The store of all servers, if something is planted.
     planted: Option<Planted>,
     servers: Mutex<Vec<Option<Server>>>,
     start: Instant,
     started: AtomicU64,
-    /// Faults on the ways to the store, and servers that were killed.
-    pub faults: Arc<AtomicU64>,
-    pub kills: AtomicU64,
+    /// Cancelled when nothing more is to go wrong, and no round to be lost by time.
+    rest: CancellationToken,
+    pub faults: Faults,
 }
 
 #[async_trait]
@@ -96,9 +110,9 @@ impl Fleet {
     }
 
     /// All servers of a plan, started.
-    pub async fn start(plan: &Plan, ground: Arc<dyn Ground>) -> Arc<Fleet> {
+    pub async fn start(plan: &Plan, ground: Arc<dyn Ground>, faults: Faults) -> Arc<Fleet> {
         let planted = match plan.mutant {
-            Some(mutant) => Some(mutant.plant_in_store(ground.store().await, SeededDice::for_game(plan.seed, 1))),
+            Some(mutant) => Some(mutant.plant_in_store(ground.store(0).await, SeededDice::for_game(plan.seed, 1))),
             None => None,
         };
         let fleet = Arc::new(Fleet {
@@ -108,8 +122,8 @@ impl Fleet {
             servers: Mutex::new((0..plan.servers).map(|_| None).collect()),
             start: Instant::now(),
             started: AtomicU64::new(0),
-            faults: Arc::default(),
-            kills: AtomicU64::new(0),
+            rest: CancellationToken::new(),
+            faults,
         });
         for place in 0..plan.servers {
             fleet.start_server(place).await;
@@ -118,17 +132,20 @@ impl Fleet {
     }
 
     /// Starts a server with nothing in memory.
-    async fn start_server(&self, place: usize) {
+    pub async fn start_server(&self, place: usize) {
         let number = self.started.fetch_add(1, Ordering::SeqCst);
         let dice = SeededDice::for_game(self.plan.seed, 10_000 + number);
         let store = match &self.planted {
             Some(planted) => planted.store.clone(),
-            None => self.ground.store().await,
+            None => self.ground.store(place).await,
         };
-        let way = Arc::new(Wrapped(Faulty::new(store, self.plan.rates, dice, self.faults.clone())));
+        let way = Arc::new(Wrapped(Faulty::new(store, &self.plan, dice, self.faults.clone(), self.rest.clone())));
         let clock = Arc::new(JumpingClock { start: self.start, offset: AtomicI64::new(0) });
         let life = CancellationToken::new();
         let sessions = Sessions::new(way.clone(), clock.clone(), self.plan.cached);
+        let keeping = keep_time(sessions.clone(), SeededDice::for_game(self.plan.seed, 20_000 + number));
+        let (life_of_it, rest) = (life.clone(), self.rest.clone());
+        tokio::spawn(async move { life_of_it.run_until_cancelled(rest.run_until_cancelled(keeping)).await });
         let door: Arc<dyn Door> = if self.plan.over_the_wire {
             let (informed, life_of_it) = (sessions.clone().keep_informed(), life.clone());
             tokio::spawn(async move { life_of_it.run_until_cancelled(informed).await });
@@ -140,51 +157,44 @@ impl Fleet {
                 None => Arc::new(direct),
             }
         };
-        self.with(place, |server| *server = Some(Server { door, way, clock, life }));
+        // It may be that it was killed twice at a time.
+        let before = self.with(place, |server| server.replace(Server { door, way, clock, life }));
+        before.iter().for_each(Server::kill);
     }
 
     /// Nobody hears of it any more. What it has sent to the store arrives.
-    async fn kill(&self, place: usize) {
-        if let Some(server) = self.with(place, Option::take) {
-            server.life.cancel();
-            server.way.0.cut(true);
-        }
+    pub async fn kill(&self, place: usize) {
+        self.with(place, Option::take).iter().for_each(Server::kill);
         if let Some(planted) = &self.planted {
             planted.crash().await;
         }
     }
 
-    /// Faults, one after the other, as many as are planned.
-    pub async fn trouble(&self, ledger: &Ledger) {
-        let dice = &mut SeededDice::for_game(self.plan.seed, 3);
-        for _ in 0..self.plan.events {
-            sleep(Duration::from_millis(dice.below(80))).await;
-            let place = dice.below(self.plan.servers as u64) as usize;
-            let lasts = Duration::from_millis(dice.below(60));
-            match dice.below(3) {
-                0 => {
-                    ledger.note(&format!("server {place} is killed"));
-                    self.kills.fetch_add(1, Ordering::Relaxed);
-                    self.kill(place).await;
-                    sleep(lasts).await;
-                    self.start_server(place).await;
-                }
-                1 => {
-                    ledger.note(&format!("server {place} is cut off from the store for {lasts:?}"));
-                    let cut = |cut| self.with(place, |server| server.iter().for_each(|server| server.way.0.cut(cut)));
-                    cut(true);
-                    sleep(lasts).await;
-                    cut(false);
-                }
-                _ => {
-                    let jump = (dice.below(7_200_000_000) as i64) - 3_600_000_000;
-                    ledger.note(&format!("the clock of server {place} is set by {jump} us"));
-                    let set = |server: &Server| {
-                        server.clock.offset.fetch_add(jump, Ordering::SeqCst);
-                    };
-                    self.with(place, |server| server.iter().for_each(set));
-                }
-            }
-        }
+    /// Cuts a server off from the store, or ends that.
+    pub fn cut(&self, place: usize, cut: bool) {
+        self.with(place, |server| server.iter().for_each(|server| server.way.0.cut(cut)));
+    }
+
+    pub fn set_clock(&self, place: usize, by: Micros) {
+        self.with(place, |server| server.iter().for_each(|server| server.clock.set(by)));
+    }
+
+    /// Nothing goes wrong any more on the ways to the store, and no round is lost by time, unless somebody calls.
+    pub fn rest(&self) {
+        self.rest.cancel();
+    }
+
+    /// Nobody needs the servers any more.
+    pub fn end(&self) {
+        self.servers.lock().expect("no panic").iter().flatten().for_each(Server::kill);
+    }
+}
+
+/// Ends rounds that are lost by time, again and again, as the product does by chance that no seed determines.
+async fn keep_time(sessions: Sessions, mut dice: SeededDice) -> Infallible {
+    loop {
+        sleep(Duration::from_millis(5 + dice.below(60))).await;
+        // It is tried again, here and at the other servers.
+        let _ = sessions.settle_overdue().await;
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::call::{Call, Outcome, What};
 use crate::door::Door;
+use crate::fault::{Counts, Fault};
 use crate::form::{first_seed, long_form};
 use crate::ledger::Ledger;
 use crate::plan::Tally;
@@ -189,7 +190,7 @@ async fn killed(home: Arc<dyn Home>, servers: usize, kills: u64) {
     let store = home.store().await;
     let logs = read_logs(&*store, &sessions).await;
     store.close().await;
-    let found = judge(&ledger.entries(), &logs, &watched, 0, kills);
+    let found = judge(ledger.entries(), &logs, &watched, Counts::from([(Fault::Killed, kills)]));
     ledger.sync();
     let (objections, disorder) = (&found.objections, &found.disorder);
     let first: Vec<_> = objections.iter().take(5).collect();

@@ -32,7 +32,7 @@ pub struct Timed<Op> {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Verdict {
     Linear,
-    /// There is none. The longest order that there is has these calls, by number, and can't go on.
+    /// There is none. The order with the most answered calls that there is has these, by number, and can't go on.
     Not {
         longest: Vec<usize>,
     },
@@ -46,6 +46,7 @@ const MOST: usize = 400_000;
 /// Looks for an order of the calls, which come in order of their sending.
 pub fn check<M: Machine>(start: M, calls: &[Timed<M::Op>]) -> Verdict {
     assert!(calls.is_sorted_by_key(|call| call.invoked), "calls come in the order of their sending");
+    let answered = |order: &[usize]| order.iter().filter(|&&number| calls[number].returned.is_some()).count();
     let mut seen = HashSet::new();
     let mut longest = Vec::new();
     let mut stack = vec![Node::new(start, Done::new(calls.len()), calls)];
@@ -68,7 +69,7 @@ pub fn check<M: Machine>(start: M, calls: &[Timed<M::Op>]) -> Verdict {
             return Verdict::TooHard(seen.len());
         }
         order.push(next);
-        if order.len() > longest.len() {
+        if answered(&order) > answered(&longest) {
             longest.clone_from(&order);
         }
         stack.push(Node::new(machine, done, calls));

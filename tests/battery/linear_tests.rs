@@ -1,6 +1,7 @@
 //! A search that finds an order for everything proves nothing, and one that finds none where there is one accuses the innocent: it is
 //! held against plain trying of all orders, and against histories that are known to be good or bad.
 
+use crate::audit::is_time_out;
 use crate::call::{Call, Outcome, Seen, What};
 use crate::ledger::Entry;
 use crate::linear::{Machine, Timed, Verdict, check};
@@ -8,6 +9,7 @@ use crate::machine::is_linear;
 use crate::story::Story;
 use mancala::game::Dice;
 use mancala::random::SeededDice;
+use mancala::store::StoredEvent;
 
 /// A number that can be set, and read.
 #[derive(Debug, Clone, Copy)]
@@ -101,7 +103,8 @@ impl Times {
     }
 
     fn is_good(&self) -> bool {
-        is_linear(self.0.entries.iter()).is_ok()
+        let time_outs = self.0.log.iter().filter(|event| is_time_out(event)).map(|event| event.seq);
+        is_linear(self.0.entries.iter(), &time_outs.collect::<Vec<_>>()).is_ok()
     }
 }
 
@@ -167,6 +170,94 @@ fn good_histories() {
         story.refused("c", What::Answer { kind: mancala::session::ProposalKind::Draw, accept: true }, "PROPOSAL_NOT_FOUND");
     });
     assert!(refused.is_good());
+}
+
+/// A story with clocks that run, and what is told of it after that.
+fn under_time(tell: impl FnOnce(&mut Story)) -> Times {
+    let mut story = Story::under_time();
+    tell(&mut story);
+    Times(story)
+}
+
+/// As the session is, a change by this request is refused as one that was meant for what was before.
+fn stale(story: &mut Story, request: &str) {
+    let call = story.call(request, story.next_move());
+    story.tell(call, Outcome::Refused { reason: "STALE_VERSION".to_owned(), current: story.seen().version });
+}
+
+#[test]
+fn good_histories_with_clocks() {
+    let found_by_a_read = under_time(|story| {
+        story.time_out(1);
+        story.get();
+        story.play("c");
+    });
+    assert!(found_by_a_read.is_good());
+    let found_by_a_move = under_time(|story| {
+        story.time_out(1);
+        stale(story, "c");
+        stale(story, "d");
+        story.play("e");
+    });
+    assert!(found_by_a_move.is_good(), "whoever meant the round that is lost is told");
+    let and_the_next = under_time(|story| {
+        story.time_out(1);
+        stale(story, "c");
+        story.time_out(1);
+        story.get();
+    });
+    assert!(and_the_next.is_good(), "though the move is a legal one in a round that is lost, too");
+    let twice = under_time(|story| {
+        story.time_out(1);
+        story.time_out(1);
+        story.get();
+        story.play("c");
+        story.time_out(1);
+        story.get();
+    });
+    assert!(twice.is_good(), "nobody need call in between");
+}
+
+#[test]
+fn bad_histories_with_clocks() {
+    let no_clock = told(|story| stale(story, "a"));
+    assert!(!no_clock.is_good(), "what was read just now is not stale");
+    let not_lost = under_time(|story| stale(story, "c"));
+    assert!(!not_lost.is_good(), "nothing was lost by time");
+    let long_ago = under_time(|story| {
+        story.time_out(1);
+        story.play("c");
+        stale(story, "d");
+    });
+    assert!(!long_ago.is_good(), "that was meant for the round that is on");
+    let stands_still = |moves: &[&str]| {
+        let (mut story, mut other) = (Story::with_clock(), Story::under_time());
+        moves.iter().for_each(|request| story.play(request));
+        other.time_out(1);
+        let shown = Seen { version: story.seen().version.map(|version| version + 3), ..other.seen() };
+        story.tell(story.call("", What::Get), Outcome::Done(shown));
+        let seq = story.log.len() as u32 + 1;
+        story.log.push(StoredEvent { seq, ..other.log[3].clone() });
+        Times(story).is_good()
+    };
+    assert!(!stands_still(&[]) && !stands_still(&["a"]), "the seat to act has not moved yet, so that its clock does not run");
+    assert!(stands_still(&["a", "b"]));
+    let played_on = under_time(|story| {
+        let before = story.clone();
+        story.time_out(1);
+        story.get();
+        let call = before.call("c", before.next_move());
+        let seen = before.clone().carry_out(&call);
+        story.tell(call, Outcome::Done(seen));
+    });
+    assert!(!played_on.is_good(), "a move in a round that is lost");
+    let came_back = under_time(|story| {
+        let before = story.seen();
+        story.time_out(1);
+        story.get();
+        story.tell(story.call("", What::Get), Outcome::Done(before));
+    });
+    assert!(!came_back.is_good(), "a round that is lost stays so");
 }
 
 #[test]

@@ -1,12 +1,24 @@
 //! A session as calls see it when they come one after the other: what it answers in every state.
 //!
 //! Rules and decisions are the pure layers'; the order of checks and the repetition of requests are written here once more.
+//!
+//! What time does can't be known from answers: each server has its clock, which may be set forward or back at any moment. So the law of
+//! clocks is the weakest that is true, whatever they show:
+//!
+//! - The round may be lost by time at any moment at which the clock of the seat to act runs, which is from that seat's first move on; and
+//!   never while no clock runs. It is lost once: what follows is the next round, or the end of the match.
+//! - From then on everybody finds that round lost. A change that was meant for it is refused: whoever finds the time out ends the round
+//!   and is told STALE_VERSION, with the version that the session has come to by that.
+//!
+//! To the search time is one who makes calls that nobody has answered: they take effect at any moment, or never. Which versions they have
+//! brought about it is told from the log, and nothing else may bring about those; otherwise it would try time at every turn. Whether time
+//! was really out follows from the times that are stored with events, and is the auditor's to say.
 
-use crate::call::{Call, Outcome, ROUNDS, Seen, What, rules_of};
+use crate::call::{Call, Outcome, ROUNDS, Seen, What, clock_of, rules_of};
 use crate::ledger::Entry;
 use crate::linear::{Machine, Timed, Verdict, check};
 use mancala::game::Guards;
-use mancala::session::{Created, Event, Session, Spectators};
+use mancala::session::{Created, Event, Micros, Session, Spectators};
 use mancala::wire::refuse::Refused;
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -18,6 +30,8 @@ pub struct SessionMachine {
     state: Arc<State>,
     /// Follows from the changes and their order.
     key: u64,
+    /// The versions that rounds which are lost by time have brought about first.
+    time_outs: Arc<[u32]>,
 }
 
 enum State {
@@ -37,6 +51,8 @@ struct Open {
     made_by: String,
     /// What was asked for by requests, and the answers.
     answered: HashMap<String, Arc<(Call, Seen)>>,
+    /// The version that it had come to when a round was last lost by time.
+    timed_out_at: u32,
 }
 
 /// How a session of this name begins.
@@ -49,7 +65,7 @@ pub fn first_event(session: &str) -> Created {
         position: rules.start().to_string(),
         labels: Default::default(),
         rounds: ROUNDS,
-        clock: None,
+        clock: clock_of(session),
         previous_session_id: None,
         seats: Vec::new(),
         spectators: Spectators::default(),
@@ -62,8 +78,8 @@ fn seen(session: &Session) -> Seen {
 }
 
 impl SessionMachine {
-    pub fn new() -> SessionMachine {
-        SessionMachine { state: Arc::new(State::NotMade), key: 0 }
+    pub fn new(time_outs: &[u32]) -> SessionMachine {
+        SessionMachine { state: Arc::new(State::NotMade), key: 0, time_outs: time_outs.into() }
     }
 
     /// The answer to a call, and the machine after it if that has changed.
@@ -71,7 +87,7 @@ impl SessionMachine {
         let (outcome, state) = match (&*self.state, &call.what) {
             (State::NotMade, What::Create) => {
                 let session = Session::new(call.session.clone(), &first_event(&call.session), 0).expect("it can be played");
-                let mut open = Open { session, made_by: call.request.clone(), answered: HashMap::new() };
+                let mut open = Open::new(session, call);
                 let reply = open.keep(call);
                 (Outcome::Done(reply), Some(State::Open(Box::new(open))))
             }
@@ -91,18 +107,52 @@ impl SessionMachine {
             (State::Deleted { .. }, _) => (Outcome::refused("SESSION_NOT_FOUND"), None),
             (State::Open(open), _) => open.answer(call),
         };
-        let after = state.map(|state| SessionMachine { state: Arc::new(state), key: self.key_with(&call.request) });
+        let after = state.map(|state| self.with(state, &call.request));
         (outcome, after)
     }
 
-    fn key_with(&self, request: &str) -> u64 {
+    fn with(&self, state: State, key: &(impl Hash + ?Sized)) -> SessionMachine {
+        SessionMachine { state: Arc::new(state), key: self.key_with(key), ..self.clone() }
+    }
+
+    /// The next version, if time is to bring it about.
+    fn next_by_time(&self) -> Option<u32> {
+        let State::Open(open) = &*self.state else { return None };
+        let next = open.session.version() + 1;
+        self.time_outs.contains(&next).then_some(next)
+    }
+
+    /// The session after its round was lost by time, if that brings about this version.
+    fn after_time_out(&self, version: u32) -> Option<SessionMachine> {
+        let State::Open(open) = &*self.state else { return None };
+        // As if no seat had any time left.
+        let events = open.session.timed_out(Micros::MAX).filter(|_| self.next_by_time() == Some(version))?;
+        let mut next = open.clone();
+        next.take_in(&events);
+        next.timed_out_at = next.session.version();
+        Some(self.with(State::Open(next), &version))
+    }
+
+    /// Whether a change may be refused since it was meant for a round that has just been lost by time.
+    fn is_too_late(&self, call: &Call, outcome: &Outcome) -> bool {
+        let State::Open(open) = &*self.state else { return false };
+        let stale = Outcome::Refused { reason: "STALE_VERSION".to_owned(), current: Some(open.timed_out_at) };
+        let is_new = call.what.command().is_some() && !open.answered.contains_key(&call.request);
+        is_new && open.timed_out_at == open.session.version() && *outcome == stale
+    }
+
+    fn key_with(&self, what: &(impl Hash + ?Sized)) -> u64 {
         let mut hasher = DefaultHasher::new();
-        (self.key, request).hash(&mut hasher);
+        (self.key, what).hash(&mut hasher);
         hasher.finish()
     }
 }
 
 impl Open {
+    fn new(session: Session, call: &Call) -> Open {
+        Open { session, made_by: call.request.clone(), answered: HashMap::new(), timed_out_at: 0 }
+    }
+
     fn answer(&self, call: &Call) -> (Outcome, Option<State>) {
         let version = self.session.version();
         match call.what {
@@ -164,14 +214,29 @@ fn is_like(answer: &Outcome, due: &Outcome) -> bool {
     }
 }
 
-impl Machine for SessionMachine {
-    type Op = (Call, Outcome);
+/// What happens to a session.
+#[derive(Debug, Clone)]
+pub enum Step {
+    /// A call, and what came of it.
+    Called(Call, Outcome),
+    /// A round is lost by time, which brings about this version.
+    TimedOut(u32),
+}
 
-    fn after(&self, (call, outcome): &(Call, Outcome)) -> Option<SessionMachine> {
+impl Machine for SessionMachine {
+    type Op = Step;
+
+    fn after(&self, step: &Step) -> Option<SessionMachine> {
+        let (call, outcome) = match step {
+            Step::TimedOut(version) => return self.after_time_out(*version),
+            Step::Called(call, outcome) => (call, outcome),
+        };
         let (due, after) = self.answer(call);
+        let in_times_place = after.is_some() && self.next_by_time().is_some();
         match outcome {
-            Outcome::Unknown => after,
-            outcome => is_like(outcome, &due).then(|| after.unwrap_or_else(|| self.clone())),
+            Outcome::Unknown => after.filter(|_| !in_times_place),
+            outcome if is_like(outcome, &due) => Some(after.unwrap_or_else(|| self.clone())).filter(|_| !in_times_place),
+            outcome => self.is_too_late(call, outcome).then(|| self.clone()),
         }
     }
 
@@ -180,8 +245,9 @@ impl Machine for SessionMachine {
     }
 }
 
-/// Whether the calls on one session, as the ledger has them, can have happened one after the other.
-pub fn is_linear<'a>(entries: impl Iterator<Item = &'a Entry>) -> Result<usize, String> {
+/// Whether the calls on one session, as the ledger has them, can have happened one after the other. Rounds that are lost by time have
+/// brought about these versions.
+pub fn is_linear<'a>(entries: impl Iterator<Item = &'a Entry>, time_outs: &[u32]) -> Result<usize, String> {
     // What has certainly not happened and says nothing of the session has no place in the order.
     let told = entries.filter(|entry| *entry.outcome() != Outcome::Failed);
     let mut calls: Vec<_> = told
@@ -189,31 +255,35 @@ pub fn is_linear<'a>(entries: impl Iterator<Item = &'a Entry>) -> Result<usize, 
         .filter(|entry| *entry.outcome() != Outcome::Unknown || !entry.call.what.is_read())
         .map(|entry| {
             let known = entry.ended.as_ref().filter(|(_, outcome)| *outcome != Outcome::Unknown);
-            let op = (entry.call.clone(), entry.outcome().clone());
+            let op = Step::Called(entry.call.clone(), entry.outcome().clone());
             Timed { invoked: entry.invoked, returned: known.map(|(at, _)| *at), op }
         })
         .collect();
+    let answered = calls.len();
+    calls.extend(time_outs.iter().map(|version| Timed { invoked: 0, returned: None, op: Step::TimedOut(*version) }));
     calls.sort_by_key(|call| call.invoked);
-    match check(SessionMachine::new(), &calls) {
-        Verdict::Linear => Ok(calls.len()),
+    match check(SessionMachine::new(time_outs), &calls) {
+        Verdict::Linear => Ok(answered),
         Verdict::TooHard(states) => Err(format!("no order found among {states} states")),
-        Verdict::Not { longest } => Err(explain(&calls, &longest)),
+        Verdict::Not { longest } => Err(explain(SessionMachine::new(time_outs), &calls, &longest)),
     }
 }
 
 /// Why the longest order can't go on: where it has come to, and the answers that don't fit there.
-fn explain(calls: &[Timed<(Call, Outcome)>], longest: &[usize]) -> String {
-    let mut machine = SessionMachine::new();
+fn explain(mut machine: SessionMachine, calls: &[Timed<Step>], longest: &[usize]) -> String {
     for &number in longest {
         machine = machine.after(&calls[number].op).expect("it was found so");
     }
     let left = calls.iter().enumerate().filter(|(number, call)| !longest.contains(number) && call.returned.is_some());
     let mut left: Vec<_> = left.collect();
     left.sort_by_key(|(_, call)| call.returned);
-    let misfits = left.iter().take(3).map(|(_, call)| {
-        let due = machine.answer(&call.op.0).0;
-        format!("{:?} ({} to {:?}) was answered {:?} where {due:?} is due", call.op.0, call.invoked, call.returned, call.op.1)
+    let misfits = left.iter().filter_map(|(_, timed)| match &timed.op {
+        Step::TimedOut(_) => None,
+        Step::Called(call, outcome) => {
+            let (due, between) = (machine.answer(call).0, (timed.invoked, timed.returned));
+            Some(format!("{call:?} {between:?} was answered {outcome:?} where {due:?} is due"))
+        }
     });
-    let misfits: Vec<_> = misfits.collect();
+    let misfits: Vec<_> = misfits.take(3).collect();
     format!("no order explains the answers; after {} calls of {}: {}", longest.len(), calls.len(), misfits.join("; or "))
 }

@@ -13,7 +13,9 @@ mod form;
 mod audit;
 mod audit_tests;
 mod call;
+mod database;
 mod door;
+mod fault;
 mod faulty;
 mod fleet;
 #[path = "../../fuzz/src/memory_store.rs"]
@@ -31,6 +33,8 @@ mod player;
 mod postgres;
 #[path = "../support/program.rs"]
 mod program;
+#[path = "../support/proxy/mod.rs"]
+mod proxy;
 mod random;
 mod remote;
 mod same;
@@ -38,9 +42,12 @@ mod same;
 #[allow(dead_code)]
 mod sandbox;
 mod schedule;
+mod series;
 mod served;
 mod story;
+mod trouble;
 mod watcher;
+mod weather;
 #[path = "../support/wrapped_store.rs"]
 mod wrapped_store;
 

@@ -1,6 +1,6 @@
 //! A client: it plays, proposes, resigns and reads at random, repeats what was not answered, and writes everything down.
 
-use crate::call::{Call, Outcome, Seen, What, rules_of};
+use crate::call::{Call, Outcome, Seen, What, clock_of, rules_of};
 use crate::door::Door;
 use crate::ledger::Ledger;
 use async_trait::async_trait;
@@ -74,7 +74,8 @@ impl Player {
     /// Something to ask, which may well be refused.
     async fn next_call(&mut self, session: &str) -> Option<Call> {
         let drawn = self.dice.below(1_000);
-        if drawn < self.deletions {
+        // What time has done to a session can't be read any more once it is gone.
+        if drawn < self.deletions && clock_of(session).is_none() {
             let expected = self.expected(session);
             return Some(self.changing(session, expected, What::Delete));
         }

@@ -1,10 +1,10 @@
 //! How clients reach a server over the wire, and what they may conclude from what they are told.
 
-use crate::call::{Call, Outcome, PAGE, ROUNDS, Seen, What, rules_of};
+use crate::call::{Call, Outcome, PAGE, ROUNDS, Seen, What, clock_of, rules_of};
 use crate::door::{Cut, Door, Eye};
 use async_trait::async_trait;
 use mancala::game::Seat;
-use mancala::session::{EventHash, ProposalKind};
+use mancala::session::{ClockSetting, EventHash, Micros, ProposalKind};
 use mancala::wire::proto::session_service_client::SessionServiceClient;
 use mancala::wire::proto::{self, WatchSessionResponse};
 use std::time::Duration;
@@ -54,7 +54,9 @@ impl Remote {
         let seen = match what {
             What::Create => {
                 let game = rules_of(&session_id).game().id().to_owned();
-                let request = proto::CreateSessionRequest { game, session_id, request_id, rounds: ROUNDS, ..Default::default() };
+                let clock = clock_of(&session_id).map(clock_out);
+                let made = proto::CreateSessionRequest { game, session_id, request_id, rounds: ROUNDS, ..Default::default() };
+                let request = proto::CreateSessionRequest { clock, ..made };
                 let reply = client.create_session(request).await?.into_inner();
                 Seen { replayed: reply.replayed, ..seen(&reply.session.unwrap_or_default()) }
             }
@@ -133,6 +135,21 @@ const fn kind_out(kind: ProposalKind) -> proto::ProposalKind {
         ProposalKind::EndMatch => proto::ProposalKind::EndMatch,
         ProposalKind::Rematch => proto::ProposalKind::Rematch,
     }
+}
+
+fn clock_out(setting: ClockSetting) -> proto::ClockSetting {
+    use proto::clock_setting::Kind;
+    let time = |micros: Micros| prost_types::Duration { seconds: micros / 1_000_000, nanos: (micros % 1_000_000) as i32 * 1_000 };
+    let kind = match setting {
+        ClockSetting::PerMove { limit } => Kind::PerMove(time(limit)),
+        ClockSetting::Total { main, increment } => {
+            Kind::Total(proto::TotalTime { main: Some(time(main)), increment: Some(time(increment)) })
+        }
+        ClockSetting::ByoYomi { main, period, periods } => {
+            Kind::ByoYomi(proto::ByoYomi { main: Some(time(main)), period: Some(time(period)), periods })
+        }
+    };
+    proto::ClockSetting { kind: Some(kind) }
 }
 
 /// What a client may conclude from a status: whether what was asked for has happened. The reason says so even where the code only says

@@ -3,7 +3,7 @@
 use crate::audit::{Logs, audit};
 use crate::call::{Call, Outcome, ROUNDS, Seen, What, rules_of};
 use crate::form::{by_form, first_seed};
-use crate::ground::{Database, Ground, One};
+use crate::ground::{Database, File, Ground};
 use crate::ledger::Entry;
 use crate::machine::is_linear;
 use crate::served::serve;
@@ -45,7 +45,7 @@ const PATIENCE: Duration = Duration::from_secs(30);
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_same_request_to_several_servers_is_carried_out_once() {
-    let grounds: [Arc<dyn Ground>; 2] = [Arc::new(One::sqlite()), Arc::new(Database::new())];
+    let grounds: [Arc<dyn Ground>; 2] = [Arc::new(File::new()), Arc::new(Database::new())];
     for (ground, (servers, requests)) in grounds.into_iter().zip(sizes()) {
         same_requests(ground, servers, requests).await;
     }
@@ -54,9 +54,9 @@ async fn the_same_request_to_several_servers_is_carried_out_once() {
 /// Makes so many requests, each of so many servers at once.
 async fn same_requests(ground: Arc<dyn Ground>, count: usize, requests: u64) {
     let (seed, life, begun) = (first_seed(), CancellationToken::new(), Instant::now());
-    let (store, mut servers) = (ground.store().await, Vec::new());
+    let (store, mut servers) = (ground.store(0).await, Vec::new());
     for _ in 0..count {
-        let sessions = Sessions::new(ground.store().await, Arc::new(SystemClock::default()), 64);
+        let sessions = Sessions::new(ground.store(0).await, Arc::new(SystemClock::default()), 64);
         servers.push((sessions.clone(), serve(sessions, life.clone()).await));
     }
     let left = Arc::new(AtomicU64::new(requests));
@@ -171,7 +171,7 @@ impl Table {
         let log = store.read(session, 0, 10_000).await.expect("it can be read");
         let logs = Logs::from([(session.to_owned(), log)]);
         assert_eq!(audit(&self.entries, &logs, &[]), []);
-        assert_eq!(is_linear(self.entries.iter()).map(drop), Ok(()));
+        assert_eq!(is_linear(self.entries.iter(), &[]).map(drop), Ok(()));
     }
 
     /// Asks all servers, and gives their answer, which is the same.

@@ -10,10 +10,13 @@ use mancala::store::{Request, StoredEvent};
 
 /// A session of Ayoayo.
 pub const SESSION: &str = "story-1";
+/// The same with a clock.
+pub const TIMED: &str = "story-c0-1";
 
 /// See the module.
 #[derive(Clone)]
 pub struct Story {
+    name: &'static str,
     session: Option<Session>,
     pub log: Vec<StoredEvent>,
     pub entries: Vec<Entry>,
@@ -23,8 +26,12 @@ pub struct Story {
 impl Story {
     /// Only the session is made, by request "make".
     pub fn new() -> Story {
-        let mut story = Story { session: None, log: Vec::new(), entries: Vec::new(), now: 0 };
-        let call = Call { request: "make".to_owned(), ..Call::read(SESSION, What::Create) };
+        Story::of(SESSION)
+    }
+
+    fn of(name: &'static str) -> Story {
+        let mut story = Story { name, session: None, log: Vec::new(), entries: Vec::new(), now: 0 };
+        let call = story.call("make", What::Create);
         let seen = story.carry_out(&call);
         story.tell(call, Outcome::Done(seen));
         story
@@ -46,39 +53,64 @@ impl Story {
         story
     }
 
+    /// One with a clock, which nobody's has run yet.
+    pub fn with_clock() -> Story {
+        Story::of(TIMED)
+    }
+
+    /// One in which both seats have moved, so that the clock of the seat to act runs.
+    pub fn under_time() -> Story {
+        let mut story = Story::with_clock();
+        story.play("a");
+        story.play("b");
+        story
+    }
+
+    /// The round is lost by time, so long after it is out, in microseconds.
+    pub fn time_out(&mut self, late: Micros) {
+        let session = self.session.as_ref().expect("it is made");
+        let deadline = session.deadline().expect("a clock runs");
+        let events = session.timed_out(Micros::MAX).expect("a clock runs");
+        self.store(&events, None, deadline + late);
+    }
+
     pub fn call(&self, request: &str, what: What) -> Call {
-        Call { request: request.to_owned(), ..Call::read(SESSION, what) }
+        Call { request: request.to_owned(), ..Call::read(self.name, what) }
     }
 
     /// The first legal move.
     pub fn next_move(&self) -> What {
         let session = self.session.as_ref().expect("it is made");
-        What::Play { seat: None, mv: rules_of(SESSION).legal_moves(session.position())[0].to_string() }
+        What::Play { seat: None, mv: rules_of(self.name).legal_moves(session.position())[0].to_string() }
     }
 
     /// Stores what a call brings about, and gives the answer to it.
     pub fn carry_out(&mut self, call: &Call) -> Seen {
         let events = match (&self.session, call.what.command()) {
-            (None, _) => vec![Event::Created(first_event(SESSION))],
+            (None, _) => vec![Event::Created(first_event(self.name))],
             (Some(session), Some(command)) => session.decide(&command, 0, &mut ()).expect("a story has legal moves"),
             (Some(_), None) => Vec::new(),
         };
         let request = (!call.request.is_empty()).then(|| Request { id: call.request.clone(), digest: [0; 32] });
-        for event in &events {
-            let time = 1_000 + self.now as Micros;
+        let time = 1_000 + self.now as Micros;
+        self.store(&events, request.as_ref(), self.log.last().map_or(time, |last| time.max(last.time)));
+        self.seen()
+    }
+
+    fn store(&mut self, events: &[Event], request: Option<&Request>, time: Micros) {
+        for event in events {
             match (&mut self.session, event) {
                 (None, Event::Created(created)) => {
-                    self.session = Some(Session::new(SESSION.to_owned(), created, time).expect("it can be played"));
+                    self.session = Some(Session::new(self.name.to_owned(), created, time).expect("it can be played"));
                 }
                 (Some(session), event) => session.evolve(event, time, &mut ()).expect("it follows"),
                 (None, _) => panic!("a session is made first"),
             }
             let (seq, body) = (self.log.len() as u32 + 1, event.to_json());
             let head = self.log.last().and_then(|last| last.hash).unwrap_or(EventHash::START);
-            let hash = head.then(seq, time, request.as_ref().map(|request| request.id.as_str()), &body);
-            self.log.push(StoredEvent { seq, time, request: request.clone(), body, hash: Some(hash) });
+            let hash = head.then(seq, time, request.map(|request| request.id.as_str()), &body);
+            self.log.push(StoredEvent { seq, time, request: request.cloned(), body, hash: Some(hash) });
         }
-        self.seen()
     }
 
     /// What a reply shows at present.
@@ -112,13 +144,13 @@ impl Story {
 
     pub fn get(&mut self) {
         let seen = self.seen();
-        self.tell(Call::read(SESSION, What::Get), Outcome::Done(seen));
+        self.tell(self.call("", What::Get), Outcome::Done(seen));
     }
 
     fn events(&mut self) {
         let events = self.log.iter().skip(1).map(|event| (event.seq, event.hash.expect("it has one"))).collect();
         let seen = Seen { events, position: None, hash: None, ..self.seen() };
-        self.tell(Call::read(SESSION, What::Events { after: 1 }), Outcome::Done(seen));
+        self.tell(self.call("", What::Events { after: 1 }), Outcome::Done(seen));
     }
 
     pub fn refused(&mut self, request: &str, what: What, reason: &str) {
@@ -127,12 +159,12 @@ impl Story {
     }
 
     pub fn logs(&self) -> Logs {
-        Logs::from([(SESSION.to_owned(), Some(self.log.clone()))])
+        Logs::from([(self.name.to_owned(), Some(self.log.clone()))])
     }
 
     /// A watcher that has seen all of it.
     pub fn watched(&self) -> WatchLog {
         let events = self.log.iter().map(|event| (event.seq, event.hash.expect("it has one"))).collect();
-        WatchLog { session: SESSION.to_owned(), after: 0, events, to_the_end: true }
+        WatchLog { session: self.name.to_owned(), after: 0, events, to_the_end: true }
     }
 }

@@ -4,15 +4,12 @@ use crate::call::{Call, Seen, What};
 use crate::fleet::{Fleet, blocking};
 use crate::form::{by_form, first_seed};
 use crate::postgres::Cluster;
-use crate::proxy::{Cut, Plan};
+use crate::proxy::{CUTS, Cut, Plan};
 use crate::replica::Settings;
 use crate::scene::{Load, Scene};
 use crate::time_is_up;
 use mancala::game::Dice;
 use std::time::{Duration, Instant};
-
-/// All that a database and a network may do to a write.
-const CUTS: [Cut; 7] = [Cut::Before, Cut::Torn, Cut::After, Cut::InAnswer, Cut::HalfOpen, Cut::Zombie, Cut::Double];
 
 /// A write is given up after four attempts' time, so that storms outlast it.
 pub const IMPATIENT: Settings<'static> = &[("MANCALA_STORE__WRITE_TIMEOUT", "800ms")];

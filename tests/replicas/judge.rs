@@ -49,7 +49,7 @@ pub async fn read_logs(url: &str, sessions: &[String]) -> Logs {
 
 /// What all checks say, or all but the search for an order: that is long where there is none, since acknowledged changes are lost.
 pub fn judge(entries: &[Entry], logs: &Logs, watched: &[WatchLog], order: bool) -> Found {
-    let of = |session: &String| is_linear(entries.iter().filter(|entry| entry.call.session == *session));
+    let of = |session: &String| is_linear(entries.iter().filter(|entry| entry.call.session == *session), &[]);
     let count = |is: fn(&Outcome) -> bool| entries.iter().filter(|entry| is(entry.outcome())).count();
     Found {
         objections: audit(entries, logs, watched),

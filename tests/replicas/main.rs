@@ -19,7 +19,6 @@ mod audit;
 mod call;
 mod client;
 mod clocks;
-mod connection;
 mod cuts;
 #[path = "../battery/door.rs"]
 #[allow(dead_code)]
@@ -35,7 +34,6 @@ mod linear;
 #[path = "../battery/machine.rs"]
 #[allow(dead_code)]
 mod machine;
-mod messages;
 mod mutants;
 mod outages;
 mod partitions;
@@ -44,6 +42,7 @@ mod partitions;
 mod player;
 #[path = "../support/postgres.rs"]
 mod postgres;
+#[path = "../support/proxy/mod.rs"]
 mod proxy;
 #[path = "../battery/remote.rs"]
 #[allow(dead_code)]

@@ -37,6 +37,9 @@ pub trait Wrap: Send + Sync + 'static {
     async fn versions(&self, session_ids: Vec<String>) -> Result<Vec<Option<u32>>, StoreError> {
         self.inner().versions(session_ids).await
     }
+    async fn overdue(&self, before: Micros, after: Option<Place>, limit: usize) -> Result<Vec<(String, Micros)>, StoreError> {
+        self.inner().overdue(before, after, limit).await
+    }
     fn is_shared(&self) -> bool {
         self.inner().is_shared()
     }
@@ -45,6 +48,9 @@ pub trait Wrap: Send + Sync + 'static {
     }
     fn hear(&self) -> Option<Hearing> {
         self.inner().hear()
+    }
+    fn health(&self) -> watch::Receiver<Health> {
+        self.inner().health()
     }
 }
 
@@ -93,7 +99,7 @@ impl<W: Wrap> Store for Wrapped<W> {
         self.0.inner().due(state, by, limit).await
     }
     async fn overdue(&self, before: Micros, after: Option<Place>, limit: usize) -> Result<Vec<(String, Micros)>, StoreError> {
-        self.0.inner().overdue(before, after, limit).await
+        self.0.overdue(before, after, limit).await
     }
     async fn count(&self, filter: Filter, most: usize) -> Result<usize, StoreError> {
         self.0.inner().count(filter, most).await
@@ -117,7 +123,7 @@ impl<W: Wrap> Store for Wrapped<W> {
         self.0.hear()
     }
     fn health(&self) -> watch::Receiver<Health> {
-        self.0.inner().health()
+        self.0.health()
     }
     async fn close(&self) {
         self.0.inner().close().await;

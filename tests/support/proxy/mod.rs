@@ -1,10 +1,16 @@
 //! What lies between a replica and its database: it delays, holds back, swallows, cuts off, and knows where a write begins and ends.
 
-use crate::connection::connect;
+// Each test binary uses a part of it.
+#![allow(dead_code)]
+
+mod connection;
+mod messages;
+
+use connection::connect;
 use mancala::game::Dice;
 use mancala::random::SeededDice;
 use std::ops::Range;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU16, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tokio::net::TcpListener;
@@ -12,7 +18,7 @@ use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 /// How it is at present.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Way {
     Open,
     /// Nothing passes and nothing is closed. What was on its way arrives when the way is open again.
@@ -44,6 +50,9 @@ pub enum Cut {
     FalseAnswer,
 }
 
+/// All that a database and a network may do to a write.
+pub const CUTS: [Cut; 7] = [Cut::Before, Cut::Torn, Cut::After, Cut::InAnswer, Cut::HalfOpen, Cut::Zombie, Cut::Double];
+
 /// Says what is to be done to the next write; none: nothing.
 pub type Plan = Box<dyn FnMut(&mut SeededDice) -> Option<Cut> + Send>;
 
@@ -55,7 +64,7 @@ pub struct Proxy {
 
 /// What all connections of a proxy share.
 pub struct Shared {
-    pub target: u16,
+    target: AtomicU16,
     pub way: watch::Sender<Way>,
     /// Of each request and each answer; in microseconds.
     delay: Mutex<Range<u64>>,
@@ -75,7 +84,7 @@ impl Proxy {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
         let port = listener.local_addr().expect("an address").port();
         let shared = Arc::new(Shared {
-            target,
+            target: target.into(),
             way: watch::Sender::new(Way::Open),
             delay: Mutex::new(0..1),
             plan: Mutex::new(None),
@@ -92,6 +101,11 @@ impl Proxy {
     /// The URL of a database through it.
     pub fn url(&self, database: &str) -> String {
         format!("postgres://{}@127.0.0.1:{}/{database}", crate::postgres::USER, self.port)
+    }
+
+    /// Leads new connections to the server at another port.
+    pub fn lead_to(&self, target: u16) {
+        self.shared.target.store(target, Ordering::SeqCst);
     }
 
     pub fn set(&self, way: Way) {
@@ -146,6 +160,11 @@ async fn accept(listener: TcpListener, shared: Arc<Shared>) {
 }
 
 impl Shared {
+    /// The port of the server.
+    pub fn target(&self) -> u16 {
+        self.target.load(Ordering::SeqCst)
+    }
+
     /// What is to be done to the write that has just begun.
     pub fn next_cut(&self) -> Option<Cut> {
         let mut dice = self.dice.lock().expect("no panic");

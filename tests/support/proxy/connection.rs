@@ -1,7 +1,7 @@
 //! A connection between a replica and its database, message by message.
 
-use crate::messages::{COMPLETE, FLUSH, Message, NOTIFICATION, READY, READY_AND_IDLE, SYNC, Statements};
-use crate::proxy::{Cut, Shared, Way};
+use super::messages::{COMPLETE, FLUSH, Message, NOTIFICATION, READY, READY_AND_IDLE, SYNC, Statements};
+use super::{Cut, Shared, Way};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -43,7 +43,7 @@ pub async fn connect(client: TcpStream, shared: Arc<Shared>) {
     if way.wait_for(|way| matches!(way, Way::Open | Way::Closed)).await.is_ok_and(|way| *way == Way::Closed) {
         return;
     }
-    let Ok(server) = TcpStream::connect(("127.0.0.1", shared.target)).await else { return };
+    let Ok(server) = TcpStream::connect(("127.0.0.1", shared.target())).await else { return };
     client.set_nodelay(true).expect("an option");
     server.set_nodelay(true).expect("an option");
     let mut forbidden = shared.no_listening.subscribe();
