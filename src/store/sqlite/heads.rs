@@ -24,12 +24,12 @@ pub(super) struct Known {
     /// As they are stored.
     pub labels: String,
     pub players: Players,
-    pub place: Place,
+    pub indexed: Indexed,
 }
 
-/// What a session is found by that changes: its place in the indexes.
+/// What changes of a session that it is found by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Place {
+pub(super) struct Indexed {
     pub state: i64,
     pub expires: Option<Micros>,
     pub deadline: Option<Micros>,
@@ -44,7 +44,7 @@ impl Known {
     pub fn checksum(&self, session_id: &str, updated: Micros, summary: &str) -> i64 {
         let number = |number: Option<Micros>| number.map_or(ValueRef::Null, ValueRef::Integer);
         let [south, north] = &self.players;
-        let Place { state, expires, deadline, minute } = self.place;
+        let Indexed { state, expires, deadline, minute } = self.indexed;
         checksum::of([
             session_id.into(),
             self.game.as_str().into(),
@@ -84,7 +84,7 @@ pub(super) fn read(connection: &Connection, session_id: &str) -> rusqlite::Resul
                 version: row.get(3)?,
                 labels: row.get(4)?,
                 players: [row.get(5)?, row.get(6)?],
-                place: Place { state: row.get(7)?, expires: row.get(8)?, deadline: row.get(9)?, minute: row.get(10)? },
+                indexed: Indexed { state: row.get(7)?, expires: row.get(8)?, deadline: row.get(9)?, minute: row.get(10)? },
             })
         })
         .optional()
@@ -266,7 +266,9 @@ mod tests {
             );
             assert_eq!((undone, done), (Err(StoreError::Damaged("on purpose".into())), Ok(Appended::Done)));
         }
-        let count = |connection: &Connection| Ok(connection.query_row("SELECT count(*) FROM events", [], |row| row.get(0))?);
+        let count = |connection: &Connection| {
+            Ok::<i64, Failure>(connection.query_row("SELECT count(*) FROM events", [], |row| row.get(0))?)
+        };
         assert_eq!(queue.write(count).await, Ok(4));
         queue.close().await;
     }

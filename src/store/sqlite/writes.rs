@@ -5,7 +5,7 @@
 use super::changes::note_deletion;
 use super::checksum::{self, TOMBSTONE_IS_SOUND, expect_sound};
 use super::errors::Failure;
-use super::heads::{self, Heads, Known, Place};
+use super::heads::{self, Heads, Indexed, Known};
 use super::reads;
 use crate::store::{Append, Appended, Create, Created, Delete, Deleted, EventHash, Head, Micros, Request, State};
 use rusqlite::types::ValueRef;
@@ -90,16 +90,16 @@ pub(super) fn append(connection: &Connection, heads: &mut Heads, append: &Append
     }
     known.version += append.events.len() as u32;
     known.players.clone_from(&append.players);
-    let before = known.place;
-    known.place = Place {
+    let before = known.indexed;
+    known.indexed = Indexed {
         state: state_code(append.state),
         expires: append.expires,
         deadline: append.deadline,
         minute: minute(append.time),
     };
     update_session(connection, known, append)?;
-    if known.place != before {
-        move_session(connection, known.key, before, known.place)?;
+    if known.indexed != before {
+        move_session(connection, known.key, before, known.indexed)?;
     }
     Ok(Appended::Done)
 }
@@ -115,7 +115,7 @@ fn update_session(connection: &Connection, known: &Known, append: &Append) -> Re
 }
 
 /// Sets the rest, each by itself, since it is rare and moves the session in its indexes.
-fn move_session(connection: &Connection, key: i64, from: Place, to: Place) -> rusqlite::Result<()> {
+fn move_session(connection: &Connection, key: i64, from: Indexed, to: Indexed) -> rusqlite::Result<()> {
     if from.state != to.state {
         connection.prepare_cached("UPDATE sessions SET state = ?2 WHERE key = ?1")?.execute(params![key, to.state])?;
     }
