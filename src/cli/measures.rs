@@ -62,6 +62,7 @@ fn of_connections(metrics: &mut Metrics, counts: &Arc<server::Counts>) {
         [
             ("silent", read(|counts| &counts.silent)),
             ("unruly", read(|counts| &counts.unruly)),
+            ("breach", read(|counts| &counts.breaches)),
             ("tls", read(|counts| &counts.tls_failures)),
         ],
     );

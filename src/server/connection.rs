@@ -1,11 +1,13 @@
 //! One connection from its acceptance to its end.
 
+use crate::server::breach::{PENANCE, is_breach};
 use crate::server::counts::{Counts, Present};
 use crate::server::first_bytes::{self, Protocol};
 use crate::server::settings::ConnectionSettings;
 use crate::server::socket::{Socket, Stream};
 use crate::server::stall::{Pieces, Streams};
 use crate::server::tls::Tls;
+use crate::server::turns::Turns;
 use crate::server::web;
 use crate::wire::access::OperatorCertificate;
 use bytes::Bytes;
@@ -17,7 +19,7 @@ use hyper_util::server::graceful::GracefulConnection;
 use std::convert::Infallible;
 use std::io;
 use std::net::SocketAddr;
-use std::pin::pin;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::net::TcpStream;
@@ -62,6 +64,8 @@ pub struct Host<S> {
     pub settings: ConnectionSettings,
     /// Where connections are counted.
     pub counts: Arc<Counts>,
+    /// Turns of those that have not called yet.
+    pub turns: Arc<Turns>,
 }
 
 /// Serves one connection to its end.
@@ -74,7 +78,7 @@ where
     let _open = Present::new(&host.counts, |counts| &counts.open);
     let info = TcpConnectInfo { local_addr: stream.local_addr().ok(), remote_addr: Some(peer) };
     let opened = tokio::select! {
-        opened = tokio::time::timeout(host.settings.header_timeout, open(stream, host.tls.as_ref(), &host.counts)) => opened,
+        opened = tokio::time::timeout(host.settings.header_timeout, open(stream, &host)) => opened,
         () = at(&mut phase, Phase::Leaving) => return,
     };
     let opened = match opened {
@@ -86,7 +90,7 @@ where
         }
     };
     let Opened { stream, operator, protocol, first } = opened;
-    let io = TokioIo::new(Socket::new(stream, protocol, first, &host.settings, host.counts.clone()));
+    let io = TokioIo::new(Socket::new(stream, protocol, first, &host.settings, host.turns.clone(), host.counts.clone()));
     let shared = host.clone();
     let service = hyper::service::service_fn(move |request: Request<Incoming>| {
         let mut request = request.map(Body::new);
@@ -119,11 +123,14 @@ struct Opened {
     first: Bytes,
 }
 
-async fn open(stream: TcpStream, tls: Option<&Tls>, counts: &Counts) -> io::Result<Opened> {
-    let (mut stream, operator): (Stream, _) = match tls {
+async fn open<S>(stream: TcpStream, host: &Host<S>) -> io::Result<Opened> {
+    if let Some(turn) = host.turns.take() {
+        tokio::time::sleep_until(turn).await;
+    }
+    let (mut stream, operator): (Stream, _) = match &host.tls {
         None => (Either::Left(stream), None),
         Some(tls) => {
-            let stream = tls.handshake(stream).await.inspect_err(|_| counts.tls_failures.up())?;
+            let stream = tls.handshake(stream).await.inspect_err(|_| host.counts.tls_failures.up())?;
             let operator = tls.operator(&stream);
             (Either::Right(Box::new(stream)), operator)
         }
@@ -156,22 +163,29 @@ fn http2(streams: Streams, settings: &ConnectionSettings) -> http2::Builder<Stre
     builder
 }
 
-/// Serves until the peer leaves, the connection is too old or the server stops; then finishes what is in flight.
+/// Serves until the peer leaves, the connection is too old or the server stops; then finishes what is in flight. Whoever breaks the
+/// protocol is held for a while.
 async fn drive<C, S>(connection: C, host: &Host<S>, mut phase: watch::Receiver<Phase>)
 where
-    C: GracefulConnection,
-    C::Error: std::fmt::Display,
+    C: GracefulConnection<Error = hyper::Error>,
 {
-    let ended = |ended: Result<(), C::Error>| {
-        if let Err(error) = ended {
-            tracing::debug!(%error, "a connection ended");
-        }
-    };
     let mut connection = pin!(connection);
+    let Err(error) = finish(connection.as_mut(), host, &mut phase).await else { return };
+    tracing::debug!(%error, "a connection ended");
+    if is_breach(&error) {
+        host.counts.breaches.up();
+        let _ = tokio::time::timeout(PENANCE, at(&mut phase, Phase::Leaving)).await;
+    }
+}
+
+async fn finish<C, S>(mut connection: Pin<&mut C>, host: &Host<S>, phase: &mut watch::Receiver<Phase>) -> Result<(), hyper::Error>
+where
+    C: GracefulConnection<Error = hyper::Error>,
+{
     let aged = tokio::select! {
-        result = &mut connection => return ended(result),
+        result = &mut connection => return result,
         () = old(host.settings.connection_age) => true,
-        () = at(&mut phase, Phase::Leaving) => false,
+        () = at(phase, Phase::Leaving) => false,
     };
     connection.as_mut().graceful_shutdown();
     let grace = async {
@@ -183,9 +197,9 @@ where
         }
     };
     tokio::select! {
-        result = &mut connection => ended(result),
-        () = grace => {}
-        () = at(&mut phase, Phase::Over) => {}
+        result = &mut connection => result,
+        () = grace => Ok(()),
+        () = at(phase, Phase::Over) => Ok(()),
     }
 }
 

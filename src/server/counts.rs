@@ -18,9 +18,10 @@ pub struct Counts {
     pub refused_by_address: Count,
     /// Connections that were closed because their first bytes did not come in time.
     pub silent: Count,
-    /// Connections that were closed because a frame or its headers did not come in time, or for a flood of frames that ask for
-    /// nothing.
+    /// Connections that were closed because a frame or its headers did not come in time.
     pub unruly: Count,
+    /// Connections that were closed because the peer broke the protocol, or flooded them with frames that ask for nothing.
+    pub breaches: Count,
     /// TLS handshakes that failed.
     pub tls_failures: Count,
     /// Connections that were told to go because of their age.

@@ -2,6 +2,7 @@
 
 mod accept;
 mod api;
+mod breach;
 mod connection;
 mod counts;
 mod descriptors;
@@ -31,6 +32,7 @@ mod socket;
 mod stall;
 mod tls;
 mod trace;
+mod turns;
 mod web;
 
 pub use api::Api;
@@ -50,6 +52,7 @@ use crate::server::layers::Calls;
 use crate::server::places::Places;
 use crate::server::reload::Reload;
 use crate::server::tls::{Files, Tls};
+use crate::server::turns::Turns;
 use crate::wire::deadline::TimeLimits;
 use http::{Request, Response};
 use std::convert::Infallible;
@@ -167,7 +170,8 @@ impl Server {
         let (phase, _) = watch::channel(Phase::Serving);
         let places = Places::new(settings.connections.max_connections, settings.connections.max_connections_per_address);
         let counts = settings.counts.clone();
-        let host = Arc::new(Host { service, web, tls, settings: settings.connections, counts: counts.clone() });
+        let (counted, turns) = (counts.clone(), Arc::new(Turns::new()));
+        let host = Arc::new(Host { service, web, tls, settings: settings.connections, counts: counted, turns });
         let accept = accept::accept(&listener, &places, &counts, |stream, peer, place| {
             let connection = connection::serve(host.clone(), stream, peer, phase.subscribe());
             tokio::spawn(async move {

@@ -5,11 +5,12 @@ use crate::server::first_bytes::Protocol;
 use crate::server::frames::Frames;
 use crate::server::overdue::Overdue;
 use crate::server::settings::ConnectionSettings;
+use crate::server::turns::Turns;
 use bytes::{Buf, Bytes};
 use std::io::{self, ErrorKind};
 use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
@@ -22,6 +23,9 @@ use tokio_util::either::Either;
 const TURN: usize = 32 * 1024;
 /// The same of a peer that may be flooding: some thirty frames.
 const SHORT_TURN: usize = 512;
+
+/// When it comes; `None`: it is there.
+type Turn = Option<Instant>;
 
 /// A connection, plain or encrypted.
 pub type Stream = Either<TcpStream, Box<TlsStream<TcpStream>>>;
@@ -37,6 +41,10 @@ pub struct Socket {
     first: Bytes,
     /// What was read since the peer last had nothing to say, or others had their turn.
     read: usize,
+    /// Where a peer that may be flooding takes its turns, and the one that it has, if it has read nothing in it.
+    turns: Arc<Turns>,
+    turn: Option<Turn>,
+    until_turn: Overdue,
     /// Of HTTP/2.
     frames: Option<Frames>,
     stall_timeout: Duration,
@@ -48,10 +56,37 @@ pub struct Socket {
 
 impl Socket {
     /// Of a stream from which `first` has been read.
-    pub fn new(stream: Stream, protocol: Protocol, first: Bytes, settings: &ConnectionSettings, counts: Arc<Counts>) -> Self {
-        let frames = (protocol == Protocol::Http2).then(|| Frames::new(settings.header_timeout));
-        let (blocked, overdue) = (None, Overdue::default());
-        Self { stream, first, read: 0, frames, stall_timeout: settings.stall_timeout, blocked, overdue, counts }
+    pub fn new(
+        stream: Stream,
+        protocol: Protocol,
+        first: Bytes,
+        settings: &ConnectionSettings,
+        turns: Arc<Turns>,
+        counts: Arc<Counts>,
+    ) -> Self {
+        Self {
+            stream,
+            first,
+            read: 0,
+            turns,
+            turn: None,
+            until_turn: Overdue::default(),
+            frames: (protocol == Protocol::Http2).then(|| Frames::new(settings.header_timeout)),
+            stall_timeout: settings.stall_timeout,
+            blocked: None,
+            overdue: Overdue::default(),
+            counts,
+        }
+    }
+
+    /// Waits for the turn of a peer that may be flooding. It has it until it says something.
+    fn poll_turn(&mut self, context: &mut Context<'_>) -> Poll<()> {
+        let turn = self.turn.get_or_insert_with(|| self.turns.take());
+        if let Some(time) = *turn {
+            ready!(self.until_turn.poll(time, context));
+            *turn = None;
+        }
+        Poll::Ready(())
     }
 
     /// What writing came to; an error when it has been waiting for too long.
@@ -66,21 +101,20 @@ impl Socket {
             Err(io::Error::new(ErrorKind::TimedOut, "the peer takes nothing"))
         })
     }
-
-    fn unruly(&self, why: &str) -> io::Error {
-        self.counts.unruly.up();
-        io::Error::new(ErrorKind::InvalidData, why)
-    }
 }
 
 impl AsyncRead for Socket {
     fn poll_read(mut self: Pin<&mut Self>, context: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         let this = &mut *self;
-        let turn = if this.frames.as_ref().is_some_and(Frames::is_suspect) { SHORT_TURN } else { TURN };
+        let is_suspect = this.frames.as_ref().is_some_and(Frames::is_suspect);
+        let turn = if is_suspect { SHORT_TURN } else { TURN };
         if this.read >= turn {
             this.read = 0;
             context.waker().wake_by_ref();
             return Poll::Pending;
+        }
+        if is_suspect && this.read == 0 {
+            ready!(this.poll_turn(context));
         }
         let room = buffer.remaining().min(turn - this.read);
         let mut said = ReadBuf::new(buffer.initialize_unfilled_to(room));
@@ -90,15 +124,19 @@ impl AsyncRead for Socket {
             read?;
         } else {
             this.read = 0;
-            let overdue = this.frames.as_mut().is_some_and(|frames| frames.poll_overdue(context).is_ready());
-            return if overdue { Poll::Ready(Err(this.unruly("a frame or headers without end"))) } else { Poll::Pending };
+            let Some(frames) = &mut this.frames else { return Poll::Pending };
+            return frames.poll_overdue(context).map(|()| {
+                this.counts.unruly.up();
+                Err(io::Error::new(ErrorKind::TimedOut, "a frame or headers without end"))
+            });
         }
         let said = said.filled();
         this.read += said.len();
+        this.turn = None;
         let flood = this.frames.as_mut().is_some_and(|frames| frames.follow(said).is_err());
         let length = said.len();
         buffer.advance(length);
-        Poll::Ready(if flood { Err(this.unruly("a flood of frames")) } else { Ok(()) })
+        Poll::Ready(if flood { Err(io::Error::new(ErrorKind::InvalidData, "a flood of frames")) } else { Ok(()) })
     }
 }
 

@@ -3,10 +3,9 @@
 use super::form::by_form;
 use super::frames::hello;
 use super::target::{BOUND, Target, attack};
-use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::{TcpSocket, TcpStream};
+use tokio::net::TcpStream;
 use tokio::time::{sleep, timeout};
 
 /// As many as one address may have, by default.
@@ -15,11 +14,9 @@ const CROWD: usize = 2_000;
 /// What a crowd may leave in memory: a quarter of what one needs.
 const LEFT_OVER: u64 = 8 << 20;
 
-/// A connection from another address of this machine, if it is let in.
-async fn enter(to: SocketAddr) -> Option<TcpStream> {
-    let socket = TcpSocket::new_v4().expect("a socket; raise the limit of open files (ulimit -n) above 4096");
-    socket.bind("127.0.0.2:0".parse().expect("an address")).expect("an address of this machine");
-    let mut peer = timeout(BOUND, socket.connect(to)).await.expect("in time").ok()?;
+/// A connection, if it is let in.
+async fn enter(target: &Target) -> Option<TcpStream> {
+    let mut peer = target.connect().await.ok()?;
     // Where there is no place it is closed at once.
     peer.write_all(&hello()).await.ok()?;
     let mut settings = [0; 9];
@@ -30,7 +27,7 @@ async fn enter(to: SocketAddr) -> Option<TcpStream> {
 async fn crowd(target: &Target) {
     let mut inside = Vec::new();
     for _ in 0..CROWD {
-        inside.extend(enter(target.address).await);
+        inside.extend(enter(target).await);
     }
     assert_eq!(inside.len(), FROM_ONE_ADDRESS);
     // Places are what they are after: they stay for a while.
@@ -38,7 +35,7 @@ async fn crowd(target: &Target) {
     drop(inside);
     // Their places are free again when the server has noticed.
     let start = Instant::now();
-    while enter(target.address).await.is_none() {
+    while enter(target).await.is_none() {
         assert!(start.elapsed() < BOUND, "there is no place");
     }
 }

@@ -1,8 +1,9 @@
 //! Peers that say much and mean nothing. They come again and again.
 
-use super::form::{by_form, long_form};
+use super::form::by_form;
 use super::frames::{CONTINUATION, DATA, END_HEADERS, HEADERS, PING, RST_STREAM, SETTINGS, call, frame, header, hello};
 use super::target::{BOUND, Target, attack};
+use futures_util::future::join_all;
 use std::time::{Duration, Instant};
 use tokio::io::{AsyncWriteExt, copy, sink};
 use tokio::time::timeout;
@@ -11,7 +12,7 @@ const PATH: &str = "/grpc.health.v1.Health/Check";
 
 /// Says the first part, and then what follows without end, until the server closes, which must be in time.
 async fn flood(target: &Target, first: &[u8], mut next: impl FnMut() -> Vec<u8>) {
-    let mut peer = target.connect().await;
+    let Ok(mut peer) = target.connect().await else { return };
     let (mut reads, mut writes) = peer.split();
     let floods = async {
         writes.write_all(first).await?;
@@ -29,19 +30,15 @@ async fn flood(target: &Target, first: &[u8], mut next: impl FnMut() -> Vec<u8>)
     timeout(BOUND, closed).await.unwrap_or_else(|_| panic!("it is still open"));
 }
 
-/// Does something again and again for a while; in the long form by several peers at once.
+/// Does something again and again for a while, by several peers at once: whoever is held for what it did has others who come instead.
 async fn repeatedly(target: &Target, once: impl AsyncFn(&Target)) {
     let start = Instant::now();
-    let peer = async || {
+    let peer = async |_| {
         while start.elapsed() < by_form(Duration::from_secs(1), Duration::from_secs(10)) {
             once(target).await;
         }
     };
-    if long_form() {
-        tokio::join!(peer(), peer(), peer(), peer());
-    } else {
-        peer().await;
-    }
+    join_all((0..by_form(4, 64)).map(peer)).await;
 }
 
 #[test]

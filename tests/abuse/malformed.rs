@@ -4,6 +4,7 @@ use super::form::by_form;
 use super::frames::{PREFACE, hello};
 use super::target::{BOUND, Target, attack};
 use bytes::Bytes;
+use futures_util::future::join_all;
 use http::{HeaderMap, Request};
 use mancala::game::Dice;
 use mancala::random::SeededDice;
@@ -17,18 +18,22 @@ fn garbage(dice: &mut SeededDice, length: usize) -> Vec<u8> {
 fn garbage_is_closed() {
     attack("garbage", async |target| {
         let mut dice = SeededDice::new(1);
-        for _ in 0..by_form(50, 1_000) {
-            let garbage = garbage(&mut dice, 4_096);
-            let framed = [PREFACE, &garbage].concat();
-            let late = [hello(), garbage.clone()].concat();
-            tokio::join!(target.say(&garbage), target.say(&framed), target.say(&late));
+        // Side by side, since some are held for a while before they are closed.
+        for _ in 0..by_form(1, 20) {
+            let all: Vec<_> = (0..50)
+                .flat_map(|_| {
+                    let garbage = garbage(&mut dice, 4_096);
+                    [[PREFACE, &garbage].concat(), [hello(), garbage.clone()].concat(), garbage]
+                })
+                .collect();
+            join_all(all.iter().map(|said| target.say(said))).await;
         }
     });
 }
 
 /// What a call is answered whose body is this, by a peer that says no more.
 async fn answer(target: &Target, headers: &[(&str, String)], body: Vec<u8>) -> HeaderMap {
-    let (send, connection) = h2::client::handshake(target.connect().await).await.expect("a connection");
+    let (send, connection) = h2::client::handshake(target.connect().await.expect("a place")).await.expect("a connection");
     tokio::spawn(connection);
     let request = Request::post("http://a/mancala.v1.RulesService/GetGame").header("content-type", "application/grpc");
     let request = headers.iter().fold(request, |request, (name, value)| request.header(*name, value));

@@ -10,7 +10,7 @@ use tokio::time::{sleep, timeout};
 
 /// Says the first part, and then one of the others every now and then, until it is closed, which must be in time.
 async fn drip(target: &Target, first: Vec<u8>, others: Vec<u8>) -> impl Future<Output = ()> + Send + 'static {
-    let mut peer = target.connect().await;
+    let mut peer = target.connect().await.expect("a place");
     async move {
         let (mut reads, mut writes) = peer.split();
         let dripping = async {

@@ -6,14 +6,14 @@ mod binary;
 use super::form::by_form;
 use binary::binary;
 use std::fs;
-use std::io::{BufRead, BufReader};
+use std::io::{self, BufRead, BufReader};
 use std::net::SocketAddr;
 use std::process::{Child, Command, Stdio};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::TcpStream;
+use tokio::net::{TcpSocket, TcpStream};
 use tokio::runtime::Runtime;
 use tokio::time::{sleep, timeout};
 use tonic::transport::Endpoint;
@@ -47,13 +47,19 @@ impl Target {
         Target { child, address: address.parse().expect("an address"), _folder: folder }
     }
 
-    pub async fn connect(&self) -> TcpStream {
-        TcpStream::connect(self.address).await.expect("a connection")
+    /// A connection from an address of this machine that the peer that behaves doesn't use.
+    ///
+    /// # Errors
+    /// When there are too many from there, whose places are those of peers that are held for what they did.
+    pub async fn connect(&self) -> io::Result<TcpStream> {
+        let socket = TcpSocket::new_v4().expect("a socket; raise the limit of open files (ulimit -n) above 4096");
+        socket.bind("127.0.0.2:0".parse().expect("an address")).expect("an address of this machine");
+        timeout(BOUND, socket.connect(self.address)).await.expect("in time")
     }
 
     /// Says something, and reads until the server closes, which must be in time. Gives what it answered.
     pub async fn say(&self, said: &[u8]) -> Vec<u8> {
-        let mut peer = self.connect().await;
+        let Ok(mut peer) = self.connect().await else { return Vec::new() };
         // It may be closed before all is said.
         let _ = peer.write_all(said).await;
         until_closed(peer).await
