@@ -6,29 +6,35 @@ use rusqlite::functions::FunctionFlags;
 use rusqlite::types::{Type, ValueRef};
 use rusqlite::{Connection, Row};
 
-/// Gives a connection the SQL function `checksum(...)`, over all of its arguments. It finds every change of up to 32 bits in a row.
+/// Gives a connection the SQL function `checksum(...)`, over all of its arguments.
 pub(super) fn register(connection: &Connection) -> rusqlite::Result<()> {
     let flags = FunctionFlags::SQLITE_UTF8 | FunctionFlags::SQLITE_DETERMINISTIC | FunctionFlags::SQLITE_DIRECTONLY;
     connection.create_scalar_function("checksum", -1, flags, |arguments| {
-        let mut crc = crc32fast::Hasher::new();
-        for place in 0..arguments.len() {
-            match arguments.get_raw(place) {
-                ValueRef::Null => crc.update(&[0]),
-                ValueRef::Integer(number) => update(&mut crc, 1, &number.to_le_bytes()),
-                ValueRef::Real(number) => update(&mut crc, 2, &number.to_le_bytes()),
-                ValueRef::Text(text) => update(&mut crc, 3, text),
-                ValueRef::Blob(bytes) => update(&mut crc, 4, bytes),
-            }
-        }
-        Ok(i64::from(crc.finalize()))
+        Ok(of((0..arguments.len()).map(|place| arguments.get_raw(place))))
     })
 }
 
+/// The same of values that are at hand. It finds every change of up to 32 bits in a row.
+pub(super) fn of<'a>(values: impl IntoIterator<Item = ValueRef<'a>>) -> i64 {
+    // In one piece: that is several times as fast as many small ones.
+    let mut bytes = Vec::with_capacity(1024);
+    for value in values {
+        match value {
+            ValueRef::Null => bytes.push(0),
+            ValueRef::Integer(number) => add(&mut bytes, 1, &number.to_le_bytes()),
+            ValueRef::Real(number) => add(&mut bytes, 2, &number.to_le_bytes()),
+            ValueRef::Text(text) => add(&mut bytes, 3, text),
+            ValueRef::Blob(blob) => add(&mut bytes, 4, blob),
+        }
+    }
+    i64::from(crc32fast::hash(&bytes))
+}
+
 /// The length too, so that nothing can move from one value to the next.
-fn update(crc: &mut crc32fast::Hasher, kind: u8, bytes: &[u8]) {
-    crc.update(&[kind]);
-    crc.update(&(bytes.len() as u64).to_le_bytes());
-    crc.update(bytes);
+fn add(bytes: &mut Vec<u8>, kind: u8, value: &[u8]) {
+    bytes.push(kind);
+    bytes.extend_from_slice(&(value.len() as u64).to_le_bytes());
+    bytes.extend_from_slice(value);
 }
 
 // Whether rows are as they were written. Rows of files that are older than checksums have none, until they are written again.
@@ -72,5 +78,8 @@ mod tests {
         found.sort_unstable();
         found.dedup();
         assert_eq!(found.len(), all.len());
+        let at_hand =
+            [ValueRef::Text(b"ab"), ValueRef::Null, ValueRef::Integer(-5), ValueRef::Real(0.5), ValueRef::Blob(&[1, 2])];
+        assert_eq!(of("'ab', NULL, -5, 0.5, x'0102'"), super::of(at_hand));
     }
 }

@@ -3,6 +3,7 @@
 use super::archive::{SqliteArchive, making, tombstone};
 use super::condition::Condition;
 use super::errors::Failure;
+use super::heads::Heads;
 use super::open;
 use super::pool::Pool;
 use super::queue::Queue;
@@ -62,7 +63,11 @@ impl Intake for SqliteIntake {
     }
 
     async fn take_sessions(&self, parts: Vec<Part>) -> Result<Taken, StoreError> {
-        self.writer.write(move |connection| each(&parts, |part| take_part(connection, part))).await
+        let take = move |connection: &Connection, heads: &mut Heads| {
+            parts.iter().for_each(|part| heads.forget(&part.head.session_id));
+            each(&parts, |part| take_part(connection, part))
+        };
+        self.writer.change(take).await
     }
 
     async fn take_tombstones(&self, tombstones: Vec<Tombstone>) -> Result<Taken, StoreError> {

@@ -8,6 +8,7 @@ mod checksum;
 mod condition;
 mod errors;
 mod expiry;
+mod heads;
 mod imports;
 mod intake;
 mod lists;
@@ -135,11 +136,11 @@ impl Store for SqliteStore {
 
     async fn append(&self, append: Append) -> Result<Appended, StoreError> {
         append.assert_valid();
-        self.writer.write(move |connection| writes::append(connection, &append)).await
+        self.writer.change(move |connection, heads| writes::append(connection, heads, &append)).await
     }
 
     async fn delete(&self, delete: Delete) -> Result<Deleted, StoreError> {
-        self.writer.write(move |connection| writes::delete(connection, &delete)).await
+        self.writer.change(move |connection, heads| writes::delete(connection, heads, &delete)).await
     }
 
     async fn read(&self, session_id: &str, after: u32, limit: usize) -> Result<Option<Vec<StoredEvent>>, StoreError> {

@@ -2,6 +2,7 @@
 
 use super::condition::Condition;
 use super::errors::{Failure, Stop};
+use super::heads::Heads;
 use super::writer::{Message, Write, Writer};
 use crate::store::{Health, StoreError};
 use rusqlite::Connection;
@@ -35,11 +36,20 @@ impl Queue {
         Ok(Queue { inbox, room: Arc::new(Semaphore::new(QUEUE)), ended, thread: Mutex::new(Some(thread)) })
     }
 
-    /// Queues a write and waits until it is durable. `work` may be undone and called again.
+    /// Queues a write that adds to the store, and waits until it is durable. `work` may be undone and called again.
     pub async fn write<T, W>(&self, work: W) -> Result<T, StoreError>
     where
         T: Send + 'static,
         W: Fn(&Connection) -> Result<T, Failure> + Send + 'static,
+    {
+        self.change(move |connection, _| work(connection)).await
+    }
+
+    /// The same for a write that changes sessions, which are to be the same in [`Heads`].
+    pub async fn change<T, W>(&self, work: W) -> Result<T, StoreError>
+    where
+        T: Send + 'static,
+        W: Fn(&Connection, &mut Heads) -> Result<T, Failure> + Send + 'static,
     {
         self.write_now(work).instrument(tracing::debug_span!("store.write")).await
     }
@@ -47,7 +57,7 @@ impl Queue {
     async fn write_now<T, W>(&self, work: W) -> Result<T, StoreError>
     where
         T: Send + 'static,
-        W: Fn(&Connection) -> Result<T, Failure> + Send + 'static,
+        W: Fn(&Connection, &mut Heads) -> Result<T, Failure> + Send + 'static,
     {
         let place = self.room.clone().acquire_owned().await.map_err(|_| closed())?;
         let (reply, outcome) = oneshot::channel();

@@ -1,9 +1,11 @@
 //! The one thread that writes: it takes all that is queued into one transaction, and pays for one fsync.
 //!
-//! It knows nothing of sessions: a job is a function of the connection, whose result is told to its caller after COMMIT.
+//! It knows nothing of sessions: a job is a function of the connection and of the heads that it keeps for the jobs, whose result is told to
+//! its caller after COMMIT. Whatever is undone, the heads forget.
 
 use super::condition::Condition;
 use super::errors::{Failure, Stop, Trouble, trouble};
+use super::heads::Heads;
 use super::lock::Lock;
 use super::schema;
 use crate::store::{Health, StoreError, StoreMetrics};
@@ -42,7 +44,7 @@ pub(super) enum Message {
 pub(super) trait Job: Send {
     /// Does it; `Ok(false)` if what it did is to be undone, which then concerns no other job. It may be undone in any case
     /// and done again.
-    fn run(&mut self, connection: &Connection) -> rusqlite::Result<bool>;
+    fn run(&mut self, connection: &Connection, heads: &mut Heads) -> rusqlite::Result<bool>;
 
     /// Tells its caller how it ended: as its run said, or, with an error, not at all.
     fn answer(self: Box<Self>, end: Result<(), StoreError>);
@@ -70,10 +72,10 @@ impl<T, W> Write<T, W> {
 impl<T, W> Job for Write<T, W>
 where
     T: Send,
-    W: Fn(&Connection) -> Result<T, Failure> + Send,
+    W: Fn(&Connection, &mut Heads) -> Result<T, Failure> + Send,
 {
-    fn run(&mut self, connection: &Connection) -> rusqlite::Result<bool> {
-        match (self.work)(connection) {
+    fn run(&mut self, connection: &Connection, heads: &mut Heads) -> rusqlite::Result<bool> {
+        match (self.work)(connection, heads) {
             Ok(outcome) => {
                 self.outcome = Some(Ok(outcome));
                 Ok(true)
@@ -120,13 +122,14 @@ impl Writer {
         let (mut jobs_since_checkpoint, mut rows_at_checkpoint) = (0, 0);
         let mut next_retry = Instant::now();
         let mut last = 1;
+        let mut heads = Heads::default();
         loop {
             match self.next(next_retry, last) {
                 Turn::Write { jobs, then_close } => {
                     last = jobs.len();
                     jobs_since_checkpoint += jobs.len();
                     let before = self.condition.health();
-                    self.write(jobs);
+                    self.write(jobs, &mut heads);
                     if before == Health::Writable {
                         next_retry = Instant::now() + self.retry_every;
                     }
@@ -182,10 +185,10 @@ impl Writer {
 
     /// Writes the jobs and answers them; or only answers them, if it is known that writing fails. To try each would be no
     /// sooner to succeed than the retries are, and so callers are told the same as health says.
-    fn write(&self, mut jobs: Vec<Box<dyn Job>>) {
+    fn write(&self, mut jobs: Vec<Box<dyn Job>>, heads: &mut Heads) {
         let end = match self.condition.refusal() {
             Some(refusal) => Err(refusal),
-            None => self.commit(&mut jobs).map_err(|stop| {
+            None => self.commit(&mut jobs, heads).map_err(|stop| {
                 self.condition.worsen(&stop);
                 stop.answer
             }),
@@ -193,8 +196,8 @@ impl Writer {
         answer(jobs, end);
     }
 
-    fn commit(&self, jobs: &mut [Box<dyn Job>]) -> Result<(), Stop> {
-        let stop = match catch_unwind(AssertUnwindSafe(|| self.apply(jobs))) {
+    fn commit(&self, jobs: &mut [Box<dyn Job>], heads: &mut Heads) -> Result<(), Stop> {
+        let stop = match catch_unwind(AssertUnwindSafe(|| self.apply(jobs, heads))) {
             Ok(Ok(())) => match self.commit_timed(jobs.len()) {
                 Ok(()) => return Ok(()),
                 Err(error) => Stop::at_commit(&error),
@@ -202,6 +205,7 @@ impl Writer {
             Ok(Err(error)) => Stop::before_commit(&error),
             Err(panic) => Stop::fault(panic_text(&*panic)),
         };
+        heads.undo();
         if self.connection.is_autocommit() || self.execute("ROLLBACK").is_ok() {
             Err(stop)
         } else {
@@ -222,28 +226,35 @@ impl Writer {
     ///
     /// A savepoint for each job would copy every page that the job changes, and jobs that are to be undone are hardly ever
     /// met: only if there is one are they all undone, and done again with savepoints.
-    fn apply(&self, jobs: &mut [Box<dyn Job>]) -> rusqlite::Result<()> {
-        self.execute("BEGIN IMMEDIATE")?;
+    fn apply(&self, jobs: &mut [Box<dyn Job>], heads: &mut Heads) -> rusqlite::Result<()> {
+        self.begin(heads)?;
         for job in &mut *jobs {
-            if !job.run(&self.connection)? {
+            if !job.run(&self.connection, heads)? {
                 self.execute("ROLLBACK")?;
-                return self.apply_each(jobs);
+                heads.undo();
+                return self.apply_each(jobs, heads);
             }
         }
         Ok(())
     }
 
     /// Does the jobs in one transaction, and undoes those alone that are to be undone.
-    fn apply_each(&self, jobs: &mut [Box<dyn Job>]) -> rusqlite::Result<()> {
-        self.execute("BEGIN IMMEDIATE")?;
+    fn apply_each(&self, jobs: &mut [Box<dyn Job>], heads: &mut Heads) -> rusqlite::Result<()> {
+        self.begin(heads)?;
         for job in jobs {
             self.execute("SAVEPOINT job")?;
-            if !job.run(&self.connection)? {
+            if !job.run(&self.connection, heads)? {
                 self.execute("ROLLBACK TO job")?;
+                heads.undo();
             }
             self.execute("RELEASE job")?;
         }
         Ok(())
+    }
+
+    fn begin(&self, heads: &mut Heads) -> rusqlite::Result<()> {
+        self.execute("BEGIN IMMEDIATE")?;
+        heads.begin(&self.connection)
     }
 
     fn execute(&self, sql: &str) -> rusqlite::Result<()> {

@@ -3,12 +3,13 @@
 //! A write that is refused has changed nothing, by the order of its steps: what may refuse it comes first.
 
 use super::changes::note_deletion;
-use super::checksum::{SESSION_IS_SOUND, TOMBSTONE_IS_SOUND, expect_sound};
+use super::checksum::{self, TOMBSTONE_IS_SOUND, expect_sound};
 use super::errors::Failure;
+use super::heads::{self, Heads, Indexed, Known};
 use super::reads;
-use crate::store::{Append, Appended, Create, Created, Delete, Deleted, EventHash, Head, Micros, Players, Request, State};
+use crate::store::{Append, Appended, Create, Created, Delete, Deleted, EventHash, Head, Micros, Request, State};
+use rusqlite::types::ValueRef;
 use rusqlite::{Connection, OptionalExtension, Row, params};
-use std::sync::LazyLock;
 
 /// The number that stands for a state in the tables.
 pub(super) fn state_code(state: State) -> i64 {
@@ -65,16 +66,16 @@ pub(super) fn insert_creation(connection: &Connection, request: &Request, sessio
     Ok(())
 }
 
-pub(super) fn append(connection: &Connection, append: &Append) -> Result<Appended, Failure> {
-    let Some(session) = find(connection, &append.session_id)? else {
+pub(super) fn append(connection: &Connection, heads: &mut Heads, append: &Append) -> Result<Appended, Failure> {
+    let Some(known) = heads.find(connection, &append.session_id)? else {
         return Ok(Appended::NotFound);
     };
-    if session.version != append.expected_version {
+    if known.version != append.expected_version {
         return Ok(Appended::Conflict);
     }
     let events = Events {
-        session: session.key,
-        after: session.version,
+        session: known.key,
+        after: known.version,
         time: append.time,
         request: append.request.as_ref(),
         bodies: &append.events,
@@ -84,57 +85,60 @@ pub(super) fn append(connection: &Connection, append: &Append) -> Result<Appende
         return Ok(Appended::Conflict);
     }
     // First, since it reads the whole row: from the next statement on that is not sound until all are done.
-    if session.players != append.players {
-        seat_players(connection, session.key, append)?;
+    if known.players != append.players {
+        seat_players(connection, known.key, append)?;
     }
-    let version = i64::from(session.version) + append.events.len() as i64;
-    // The checksum is over the row as it will be when the rest is set.
-    connection
-        .prepare_cached(
-            "UPDATE sessions SET version = ?2, updated = ?3, summary = ?4,
-                                 checksum = checksum(session_id, game, ?5, created, ?3, ?2, labels, ?4, ?6, ?7, ?8, ?9, ?10)
-             WHERE key = ?1",
-        )?
-        .execute(params![
-            session.key,
-            version,
-            append.time,
-            append.summary,
-            state_code(append.state),
-            append.players[0],
-            append.players[1],
-            append.expires,
-            append.deadline,
-            minute(append.time)
-        ])?;
-    // The rest by itself, since it is rare and moves the session in its indexes.
-    if session.state != state_code(append.state) {
-        connection
-            .prepare_cached("UPDATE sessions SET state = ?2 WHERE key = ?1")?
-            .execute(params![session.key, state_code(append.state)])?;
-    }
-    if session.minute != minute(append.time) {
-        connection
-            .prepare_cached("UPDATE sessions SET minute = ?2 WHERE key = ?1")?
-            .execute(params![session.key, minute(append.time)])?;
-    }
-    if session.expires != append.expires {
-        connection
-            .prepare_cached("UPDATE sessions SET expires = ?2 WHERE key = ?1")?
-            .execute(params![session.key, append.expires])?;
-    }
-    if session.deadline != append.deadline {
-        connection
-            .prepare_cached("UPDATE sessions SET deadline = ?2 WHERE key = ?1")?
-            .execute(params![session.key, append.deadline])?;
+    known.version += append.events.len() as u32;
+    known.players.clone_from(&append.players);
+    let before = known.indexed;
+    known.indexed = Indexed {
+        state: state_code(append.state),
+        expires: append.expires,
+        deadline: append.deadline,
+        minute: minute(append.time),
+    };
+    update_session(connection, known, append)?;
+    if known.indexed != before {
+        move_session(connection, known.key, before, known.indexed)?;
     }
     Ok(Appended::Done)
+}
+
+/// Sets what changes with every append.
+fn update_session(connection: &Connection, known: &Known, append: &Append) -> Result<(), Failure> {
+    // The checksum is over the row as it will be when the rest is set.
+    let checksum = known.checksum(&append.session_id, append.time, &append.summary);
+    let changed = connection
+        .prepare_cached("UPDATE sessions SET version = ?2, updated = ?3, summary = ?4, checksum = ?5 WHERE key = ?1")?
+        .execute(params![known.key, known.version, append.time, append.summary, checksum])?;
+    if changed == 1 { Ok(()) } else { Err(gone(append)) }
+}
+
+/// Sets the rest, each by itself, since it is rare and moves the session in its indexes.
+fn move_session(connection: &Connection, key: i64, from: Indexed, to: Indexed) -> rusqlite::Result<()> {
+    if from.state != to.state {
+        connection.prepare_cached("UPDATE sessions SET state = ?2 WHERE key = ?1")?.execute(params![key, to.state])?;
+    }
+    if from.minute != to.minute {
+        connection.prepare_cached("UPDATE sessions SET minute = ?2 WHERE key = ?1")?.execute(params![key, to.minute])?;
+    }
+    if from.expires != to.expires {
+        connection.prepare_cached("UPDATE sessions SET expires = ?2 WHERE key = ?1")?.execute(params![key, to.expires])?;
+    }
+    if from.deadline != to.deadline {
+        connection.prepare_cached("UPDATE sessions SET deadline = ?2 WHERE key = ?1")?.execute(params![key, to.deadline])?;
+    }
+    Ok(())
+}
+
+fn gone(append: &Append) -> Failure {
+    Failure::Rows(format!("session {} has gone while it was changed", append.session_id))
 }
 
 /// Puts other players in the seats of a session.
 fn seat_players(connection: &Connection, key: i64, append: &Append) -> Result<(), Failure> {
     let Some(mut head) = reads::head(connection, &append.session_id)? else {
-        return Err(Failure::Rows(format!("session {} has gone while it was changed", append.session_id)));
+        return Err(gone(append));
     };
     delete_players(connection, &head)?;
     head.players.clone_from(&append.players);
@@ -147,8 +151,9 @@ fn seat_players(connection: &Connection, key: i64, append: &Append) -> Result<()
     Ok(())
 }
 
-pub(super) fn delete(connection: &Connection, delete: &Delete) -> Result<Deleted, Failure> {
-    let Some(session) = find(connection, &delete.session_id)? else {
+pub(super) fn delete(connection: &Connection, heads: &mut Heads, delete: &Delete) -> Result<Deleted, Failure> {
+    heads.forget(&delete.session_id);
+    let Some(session) = heads::read(connection, &delete.session_id)? else {
         return Ok(match tombstone(connection, &delete.session_id)? {
             Some(request) => Deleted::Gone(request),
             None => Deleted::NotFound,
@@ -177,43 +182,6 @@ pub(super) fn delete(connection: &Connection, delete: &Delete) -> Result<Deleted
 /// The minute of a time, by which changed sessions are found.
 pub(super) const fn minute(time: Micros) -> i64 {
     time.div_euclid(60_000_000)
-}
-
-/// A session as the writes see it.
-struct Found {
-    key: i64,
-    version: u32,
-    state: i64,
-    players: Players,
-    expires: Option<i64>,
-    deadline: Option<i64>,
-    minute: i64,
-}
-
-/// Written once: it is asked for with every write.
-static FIND: LazyLock<String> = LazyLock::new(|| {
-    format!(
-        "SELECT key, version, state, south_player, north_player, expires, deadline, minute, {SESSION_IS_SOUND}
-         FROM sessions WHERE session_id = ?1",
-    )
-});
-
-fn find(connection: &Connection, session_id: &str) -> rusqlite::Result<Option<Found>> {
-    connection
-        .prepare_cached(&FIND)?
-        .query_row([session_id], |row| {
-            expect_sound(row, 8)?;
-            Ok(Found {
-                key: row.get(0)?,
-                version: row.get(1)?,
-                state: row.get(2)?,
-                players: [row.get(3)?, row.get(4)?],
-                expires: row.get(5)?,
-                deadline: row.get(6)?,
-                minute: row.get(7)?,
-            })
-        })
-        .optional()
 }
 
 /// Whether a session of this id is there or was.
@@ -343,12 +311,22 @@ pub(super) struct EventRow<'a> {
 pub(super) fn insert_event(connection: &Connection, row: &EventRow<'_>) -> rusqlite::Result<bool> {
     let mut insert = connection.prepare_cached(
         "INSERT INTO events (session, seq, time, first, request_id, digest, body, hash, checksum)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, checksum(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8))
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)
          ON CONFLICT (session, request_id) WHERE first = 1 AND request_id IS NOT NULL DO NOTHING",
     )?;
     let (id, digest) = columns(row.request);
-    let hash = row.hash.map(EventHash::bytes);
-    Ok(insert.execute(params![row.session, row.seq, row.time, row.first, id, digest, row.body, hash])? > 0)
+    let hash = row.hash.map(|hash| hash.bytes().as_slice());
+    let checksum = checksum::of([
+        ValueRef::Integer(row.session),
+        ValueRef::Integer(i64::from(row.seq)),
+        ValueRef::Integer(row.time),
+        ValueRef::Integer(i64::from(row.first)),
+        id.into(),
+        digest.into(),
+        row.body.into(),
+        hash.into(),
+    ]);
+    Ok(insert.execute(params![row.session, row.seq, row.time, row.first, id, digest, row.body, hash, checksum])? > 0)
 }
 
 fn columns(request: Option<&Request>) -> (Option<&str>, Option<&[u8]>) {
