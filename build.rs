@@ -31,6 +31,7 @@ mod wire {
         tonic_prost_build::configure()
             .btree_map(".")
             .codec_path("crate::wire::codec::MessageCodec")
+            .extern_path(".mancala.v1.PositionStep", "crate::wire::proto::PositionStep")
             .compile_fds(compiler.file_descriptor_set())?;
         Ok(())
     }

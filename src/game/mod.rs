@@ -27,6 +27,7 @@ pub mod perft;
 mod pits;
 pub mod playout;
 mod position;
+mod reader;
 mod record;
 mod rules;
 mod seat;

@@ -2,6 +2,7 @@
 #![doc = include_str!("pages/notation.md")]
 
 use super::line::Line;
+use super::reader::Reader;
 use super::setup::{SetUp, SetUpPit};
 use super::{BySeat, EndReason, Game, MAX_PITS, Move, Phase, PitSet, Position, Redistribution, Seat};
 use std::fmt;
@@ -21,127 +22,6 @@ pub struct TextError {
     pub expected: &'static str,
 }
 
-/// A place in a text, with the small readers that both notations are made of.
-#[derive(Clone, Copy)]
-struct Reader<'a> {
-    text: &'a str,
-    at: usize,
-}
-
-impl<'a> Reader<'a> {
-    fn new(text: &'a str) -> Result<Reader<'a>, TextError> {
-        let reader = Reader { text, at: 0 };
-        if text.len() > MAX_TEXT { Err(TextError { at: MAX_TEXT + 1, expected: "the end of the text" }) } else { Ok(reader) }
-    }
-
-    fn rest(&self) -> &'a str {
-        &self.text[self.at..]
-    }
-
-    /// The rest as bytes. Unlike text it can be cut anywhere, which saves a look.
-    fn bytes(&self) -> &'a [u8] {
-        &self.text.as_bytes()[self.at..]
-    }
-
-    #[cold]
-    fn error<T>(&self, expected: &'static str) -> Result<T, TextError> {
-        Err(TextError { at: self.text[..self.at].chars().count() + 1, expected })
-    }
-
-    /// How many of the next bytes are of this kind, which must be ASCII.
-    #[inline]
-    fn count(&self, of_kind: impl Fn(&u8) -> bool) -> usize {
-        self.bytes().iter().take_while(|byte| of_kind(byte)).count()
-    }
-
-    fn skip_blanks(&mut self) {
-        self.at += self.count(|byte| matches!(byte, b' ' | b'\t'));
-    }
-
-    /// Takes this text if it comes next.
-    fn take(&mut self, token: &str) -> bool {
-        let there = self.rest().starts_with(token);
-        if there {
-            self.at += token.len();
-        }
-        there
-    }
-
-    /// Takes this byte, which must be ASCII, if it comes next.
-    #[inline]
-    fn take_byte(&mut self, byte: u8) -> bool {
-        let there = self.bytes().first() == Some(&byte);
-        self.at += usize::from(there);
-        there
-    }
-
-    fn expect(&mut self, token: &str, expected: &'static str) -> Result<(), TextError> {
-        if self.take(token) { Ok(()) } else { self.error(expected) }
-    }
-
-    /// A word of letters, digits and underscores; empty if none comes next.
-    fn word(&mut self) -> &'a str {
-        let (rest, end) = (self.rest(), self.count(|byte| byte.is_ascii_alphanumeric() || *byte == b'_'));
-        self.at += end;
-        &rest[..end]
-    }
-
-    fn number(&mut self, expected: &'static str) -> Result<u16, TextError> {
-        let digits = self.count(u8::is_ascii_digit);
-        if !(1..=4).contains(&digits) {
-            return self.error(expected);
-        }
-        let number = self.bytes()[..digits].iter().fold(0, |number, digit| number * 10 + u16::from(digit - b'0'));
-        self.at += digits;
-        Ok(number)
-    }
-
-    fn small(&mut self, expected: &'static str) -> Result<u8, TextError> {
-        let before = *self;
-        u8::try_from(self.number(expected)?).or_else(|_| before.error(expected))
-    }
-
-    fn seat(&mut self) -> Result<Seat, TextError> {
-        match self.rest().chars().next().and_then(Seat::from_letter) {
-            Some(seat) => {
-                self.at += 1;
-                Ok(seat)
-            }
-            None => self.error("a seat, S or N"),
-        }
-    }
-
-    /// Different pits joined by `+`, blanks around them allowed.
-    fn pits(&mut self) -> Result<PitSet, TextError> {
-        let mut set = PitSet::EMPTY;
-        loop {
-            self.skip_blanks();
-            let before = *self;
-            let pit = self.small("the index of a pit")?;
-            if pit >= PitSet::CAPACITY || set.has(pit) {
-                return before.error("the index of a pit that is not named yet");
-            }
-            set = set | PitSet::of(pit);
-            self.skip_blanks();
-            if !self.take("+") {
-                return Ok(set);
-            }
-        }
-    }
-
-    /// At least one blank between fields.
-    fn gap(&mut self, expected: &'static str) -> Result<(), TextError> {
-        let before = self.at;
-        self.skip_blanks();
-        if self.at == before { self.error(expected) } else { Ok(()) }
-    }
-
-    fn end(&mut self, expected: &'static str) -> Result<(), TextError> {
-        self.skip_blanks();
-        if self.rest().is_empty() { Ok(()) } else { self.error(expected) }
-    }
-}
-
 /// Reads a position; see the [module](self).
 impl FromStr for SetUp {
     type Err = TextError;
@@ -155,11 +35,11 @@ impl FromStr for SetUp {
         };
         reader.gap("a blank, then the pits")?;
         let south = row(&mut reader)?;
-        reader.expect("/", "another pit (,) or North's row (/)")?;
+        reader.expect(b'/', "another pit (,) or North's row (/)")?;
         let north = row(&mut reader)?;
         reader.gap("another pit (,) or a blank, then the banks")?;
         let south_bank = reader.number("South's bank")?;
-        reader.expect("-", "- and North's bank")?;
+        reader.expect(b'-', "- and North's bank")?;
         let north_bank = reader.number("North's bank")?;
         reader.gap("a blank, then the seat to act")?;
         let to_act = reader.seat()?;
@@ -184,6 +64,9 @@ impl FromStr for SetUp {
 fn row(reader: &mut Reader) -> Result<Vec<SetUpPit>, TextError> {
     let mut pits = Vec::with_capacity(MAX_PITS / 2);
     loop {
+        while let Some(seeds) = reader.take_plain_pit() {
+            pits.push(SetUpPit { seeds: seeds.into(), ..SetUpPit::default() });
+        }
         let mut pit = SetUpPit::default();
         if reader.take_byte(b'x') {
             pit.closed = true;
@@ -207,11 +90,11 @@ fn phase(reader: &mut Reader) -> Result<Phase, TextError> {
         "open2" => Ok(Phase::Open2),
         "bonus" => Ok(Phase::Bonus),
         "answer" => {
-            reader.expect(":", ": and the pits on offer")?;
+            reader.expect(b':', ": and the pits on offer")?;
             reader.pits().map(Phase::Answer)
         }
         "over" => {
-            reader.expect(":", ": and how the game ended")?;
+            reader.expect(b':', ": and how the game ended")?;
             let before = *reader;
             let name = reader.word();
             match EndReason::ALL.into_iter().find(|reason| reason.name() == name) {
@@ -227,8 +110,7 @@ fn phase(reader: &mut Reader) -> Result<Phase, TextError> {
 fn key(reader: &mut Reader, set_up: &mut SetUp) -> Result<bool, TextError> {
     let mut ahead = *reader;
     ahead.skip_blanks();
-    let blank = ahead.at > reader.at || reader.text[..reader.at].ends_with([' ', '\t']);
-    if !blank {
+    if !ahead.is_behind_blank() {
         return Ok(false);
     }
     if set_up.last_sower.is_none() && ahead.take("last=") {
@@ -238,10 +120,7 @@ fn key(reader: &mut Reader, set_up: &mut SetUp) -> Result<bool, TextError> {
     } else if set_up.refused == BySeat::default() && ahead.take("refused=") {
         let first = ahead.seat()?;
         set_up.refused[first] = true;
-        if let Some(second) = ahead.rest().chars().next().and_then(Seat::from_letter).filter(|&second| second != first) {
-            ahead.at += 1;
-            set_up.refused[second] = true;
-        }
+        set_up.refused[first.other()] = ahead.take_byte(first.other().letter() as u8);
     } else {
         return Ok(false);
     }
@@ -252,44 +131,40 @@ fn key(reader: &mut Reader, set_up: &mut SetUp) -> Result<bool, TextError> {
 impl fmt::Display for Position {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let ring = self.ring();
+        let crossed = self.north_controls ^ ring.row(Seat::North);
         let mut line = Line::new();
         line.text(self.game.id());
-        for pit in 0..ring.pits() {
-            let separator = if pit == 0 {
-                ' '
-            } else if pit == ring.row {
-                '/'
-            } else {
-                ','
-            };
-            line.letter(separator);
+        let mut separator = b' ';
+        for (pit, &seeds) in (0..).zip(self.pits()) {
+            line.sign(if pit == ring.row { b'/' } else { separator });
+            separator = b',';
             if self.closed.has(pit) {
-                line.letter('x');
+                line.sign(b'x');
                 continue;
             }
-            line.number(self.seeds(pit));
-            if self.controller(pit) != ring.row_of(pit) {
-                line.letter('^');
+            line.number(seeds);
+            if crossed.has(pit) {
+                line.sign(b'^');
             }
             if self.marked.has(pit) {
-                line.letter('*');
+                line.sign(b'*');
             }
         }
-        line.letter(' ');
+        line.sign(b' ');
         line.number(self.banks[Seat::South]);
-        line.letter('-');
+        line.sign(b'-');
         line.number(self.banks[Seat::North]);
-        line.letter(' ');
-        line.letter(self.to_act.letter());
-        line.letter(' ');
+        line.sign(b' ');
+        line.sign(self.to_act.letter() as u8);
+        line.sign(b' ');
         write_phase(&mut line, self.phase);
         if let Some(seat) = self.last_sower {
             line.text(" last=");
-            line.letter(seat.letter());
+            line.sign(seat.letter() as u8);
         }
         if let Some(seat) = self.heir {
             line.text(" heir=");
-            line.letter(seat.letter());
+            line.sign(seat.letter() as u8);
         }
         line.text(match (self.refused[Seat::South], self.refused[Seat::North]) {
             (true, true) => " refused=SN",
@@ -334,7 +209,7 @@ impl FromStr for Move {
         const EXPECTED: &str = "a move: PIT, PITxSEEDS, PIT+PIT>PIT:SEEDS,..., offer PITS, accept, decline or pass";
         let mut reader = Reader::new(text)?;
         reader.skip_blanks();
-        if !reader.rest().starts_with(|c: char| c.is_ascii_digit()) {
+        if !matches!(reader.peek(), Some(b'0'..=b'9')) {
             let before = reader;
             let mv = match reader.word() {
                 "accept" => Move::Answer { accept: true },
@@ -352,17 +227,17 @@ impl FromStr for Move {
         let mut ahead = reader;
         let pit = ahead.small("the index of a pit")?;
         ahead.skip_blanks();
-        if ahead.take("x") {
+        if ahead.take_byte(b'x') {
             ahead.skip_blanks();
             let seeds = ahead.small("the number of seeds")?;
             ahead.end("the end of the move")?;
             return Ok(Move::Sow { pit, seeds: Some(seeds) });
         }
-        if ahead.rest().is_empty() {
+        if ahead.peek().is_none() {
             return Ok(Move::sow(pit));
         }
         let emptied = reader.pits()?;
-        reader.expect(">", "x and a number of seeds, + and another pit, > and placements, or the end of the move")?;
+        reader.expect(b'>', "x and a number of seeds, + and another pit, > and placements, or the end of the move")?;
         let placed = placements(&mut reader)?;
         reader.end("another placement (,) or the end of the move")?;
         Ok(Move::Redistribute(Redistribution { emptied, placed }))
@@ -383,11 +258,11 @@ fn placements(reader: &mut Reader) -> Result<[u8; MAX_PITS], TextError> {
         }
         named = named | PitSet::of(pit);
         reader.skip_blanks();
-        reader.expect(":", ": and the number of seeds")?;
+        reader.expect(b':', ": and the number of seeds")?;
         reader.skip_blanks();
         placed[usize::from(pit)] = reader.small("the number of seeds")?;
         reader.skip_blanks();
-        if !reader.take(",") {
+        if !reader.take_byte(b',') {
             return if placed == [0; MAX_PITS] { first.error("placements with at least one seed") } else { Ok(placed) };
         }
     }
@@ -400,25 +275,25 @@ impl fmt::Display for Move {
             Move::Sow { pit, seeds } => {
                 line.number(*pit);
                 if let Some(seeds) = seeds {
-                    line.letter('x');
+                    line.sign(b'x');
                     line.number(*seeds);
                 }
             }
             Move::Redistribute(Redistribution { emptied, placed }) => {
                 line.pits(*emptied);
-                let mut separator = '>';
+                let mut separator = b'>';
                 for (pit, &seeds) in (0..).zip(placed) {
                     if seeds > 0 {
-                        line.letter(separator);
+                        line.sign(separator);
                         line.number(pit);
-                        line.letter(':');
+                        line.sign(b':');
                         line.number(seeds);
-                        separator = ',';
+                        separator = b',';
                     }
                 }
                 // A move that places nothing is legal nowhere and read by nobody, and is written all the same.
-                if separator == '>' {
-                    line.letter(separator);
+                if separator == b'>' {
+                    line.sign(separator);
                 }
             }
             Move::Offer(pits) => {

@@ -66,7 +66,7 @@ impl Steps {
             }
         };
         let mut seen = Vec::new();
-        for (place, text) in (0..).zip(&item.moves) {
+        for (place, text) in (0..).zip(item.moves.iter()) {
             if cancel.is_set() {
                 break;
             }

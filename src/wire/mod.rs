@@ -14,6 +14,7 @@ pub mod deadline;
 mod fields;
 mod filter;
 mod page_token;
+mod position_step;
 pub mod proto;
 pub mod reason;
 mod records;

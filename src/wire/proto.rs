@@ -7,5 +7,7 @@
 
 tonic::include_proto!("mancala.v1");
 
+pub use super::position_step::{PositionStep, Texts};
+
 /// `mancala.v1` and what it imports as an encoded `google.protobuf.FileDescriptorSet`, with comments.
 pub const FILE_DESCRIPTOR_SET: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/mancala.v1.bin"));

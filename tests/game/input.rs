@@ -2,6 +2,7 @@
 
 use crate::laws::{assert_listed_is_checked, assert_move_laws, assert_text_is_lossless, total};
 use crate::set_ups::{any_rules, any_seat, any_start, config, sensible_set_up, walk, wild_set_up};
+use crate::slow_text;
 use crate::support::{TestDice, rules_with_choices, shuffle};
 use mancala::game::text::MAX_TEXT;
 use mancala::game::{Game, Move, Rules, SetUp};
@@ -35,6 +36,8 @@ fn assert_set_up_is_judged(set_up: &SetUp) {
 
 fn assert_text_is_judged(text: &str) {
     let within = 1..=text.chars().count().max(MAX_TEXT) + 1;
+    assert_eq!(text.parse::<SetUp>(), slow_text::set_up(text), "{text:?}");
+    assert_eq!(text.parse::<Move>(), slow_text::mv(text), "{text:?}");
     match text.parse::<SetUp>() {
         Ok(set_up) => assert_set_up_is_judged(&set_up),
         Err(error) => assert!(within.contains(&error.at), "{text:?}: {error}"),

@@ -9,6 +9,7 @@ mod input;
 mod properties;
 mod rules;
 mod set_up_faults;
+mod slow_text;
 #[cfg(feature = "random")]
 mod translate;
 mod vectors;

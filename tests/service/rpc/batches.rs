@@ -14,7 +14,7 @@ use tonic::{Code, Request};
 const OVER: &str = "ayoayo 0,0,0,0,0,0/0,0,0,0,0,0 24-24 S over:board_empty last=S";
 
 fn item(position: &str, moves: usize) -> proto::PositionStep {
-    proto::PositionStep { position: position.to_owned(), moves: vec!["0".to_owned(); moves] }
+    proto::PositionStep { position: position.to_owned(), moves: vec!["0"; moves].into_iter().collect() }
 }
 
 fn stepping(game: &str, items: Vec<proto::PositionStep>) -> proto::StepPositionsRequest {
@@ -81,7 +81,7 @@ async fn the_same_seed_gives_the_same_answer() {
 #[tokio::test(flavor = "multi_thread")]
 async fn items_answer_for_themselves() {
     let app = App::start().await;
-    let moves = |moves: &[&str]| moves.iter().map(|&mv| mv.to_owned()).collect();
+    let moves = |moves: &[&str]| moves.iter().collect();
     let items = vec![
         proto::PositionStep { position: String::new(), moves: moves(&["0", "5", "2"]) },
         proto::PositionStep { position: "ayoayo".to_owned(), moves: moves(&["0"]) },
@@ -117,7 +117,7 @@ async fn an_answer_that_is_too_large_is_refused() {
     const LIMIT: usize = 4 << 20;
     let app = App::start().await;
     let steps = async |moves: &[String], items: usize, include_steps: bool| {
-        let item = proto::PositionStep { position: String::new(), moves: moves.to_vec() };
+        let item = proto::PositionStep { position: String::new(), moves: moves.iter().collect() };
         let request = proto::StepPositionsRequest { include_steps, ..stepping("hoyito3", vec![item; items]) };
         app.rules().step_positions(request).await
     };

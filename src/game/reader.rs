@@ -1,0 +1,166 @@
+//! A line of text that is being read.
+
+use super::text::{MAX_TEXT, TextError};
+use super::{PitSet, Seat};
+
+/// A place in a text, with the small readers that both notations are made of. It goes by bytes: all that it takes is ASCII.
+#[derive(Clone, Copy)]
+pub(super) struct Reader<'a> {
+    text: &'a str,
+    at: usize,
+}
+
+impl<'a> Reader<'a> {
+    #[inline]
+    pub(super) fn new(text: &'a str) -> Result<Reader<'a>, TextError> {
+        let reader = Reader { text, at: 0 };
+        if text.len() > MAX_TEXT { Err(TextError { at: MAX_TEXT + 1, expected: "the end of the text" }) } else { Ok(reader) }
+    }
+
+    /// The rest as bytes. Unlike text it can be cut anywhere, which saves a look.
+    #[inline]
+    fn rest(&self) -> &'a [u8] {
+        &self.text.as_bytes()[self.at..]
+    }
+
+    /// The byte that comes next.
+    #[inline]
+    pub(super) fn peek(&self) -> Option<u8> {
+        self.text.as_bytes().get(self.at).copied()
+    }
+
+    #[cold]
+    #[inline(never)]
+    pub(super) fn error<T>(&self, expected: &'static str) -> Result<T, TextError> {
+        Err(TextError { at: self.text[..self.at].chars().count() + 1, expected })
+    }
+
+    #[inline]
+    pub(super) fn skip_blanks(&mut self) {
+        while matches!(self.peek(), Some(b' ' | b'\t')) {
+            self.at += 1;
+        }
+    }
+
+    /// Whether the last byte that was taken is a blank.
+    #[inline]
+    pub(super) fn is_behind_blank(&self) -> bool {
+        matches!(self.text.as_bytes()[..self.at].last(), Some(b' ' | b'\t'))
+    }
+
+    /// Takes this text if it comes next.
+    #[inline]
+    pub(super) fn take(&mut self, token: &str) -> bool {
+        let there = self.rest().starts_with(token.as_bytes());
+        if there {
+            self.at += token.len();
+        }
+        there
+    }
+
+    /// Takes this byte, which must be ASCII, if it comes next.
+    #[inline]
+    pub(super) fn take_byte(&mut self, byte: u8) -> bool {
+        let there = self.peek() == Some(byte);
+        self.at += usize::from(there);
+        there
+    }
+
+    #[inline]
+    pub(super) fn expect(&mut self, byte: u8, expected: &'static str) -> Result<(), TextError> {
+        if self.take_byte(byte) { Ok(()) } else { self.error(expected) }
+    }
+
+    /// A word of letters, digits and underscores; empty if none comes next.
+    #[inline]
+    pub(super) fn word(&mut self) -> &'a str {
+        let from = self.at;
+        while self.peek().is_some_and(|byte| byte.is_ascii_alphanumeric() || byte == b'_') {
+            self.at += 1;
+        }
+        &self.text[from..self.at]
+    }
+
+    /// One to four digits.
+    #[inline]
+    pub(super) fn number(&mut self, expected: &'static str) -> Result<u16, TextError> {
+        let mut number = 0;
+        let mut digits = 0;
+        for byte in self.rest() {
+            let digit = byte.wrapping_sub(b'0');
+            if digit > 9 {
+                break;
+            }
+            if digits == 4 {
+                return self.error(expected);
+            }
+            number = number * 10 + u16::from(digit);
+            digits += 1;
+        }
+        self.at += digits;
+        if digits > 0 { Ok(number) } else { self.error(expected) }
+    }
+
+    /// A number of one or two digits with a comma behind it, which is taken too. Nearly all pits are such, so that they are worth a reader
+    /// of their own.
+    #[inline]
+    pub(super) fn take_plain_pit(&mut self) -> Option<u8> {
+        let (seeds, length) = match *self.rest() {
+            [ones @ b'0'..=b'9', b',', ..] => (ones - b'0', 2),
+            [tens @ b'0'..=b'9', ones @ b'0'..=b'9', b',', ..] => ((tens - b'0') * 10 + (ones - b'0'), 3),
+            _ => return None,
+        };
+        self.at += length;
+        Some(seeds)
+    }
+
+    /// A number below 256.
+    #[inline]
+    pub(super) fn small(&mut self, expected: &'static str) -> Result<u8, TextError> {
+        let before = *self;
+        u8::try_from(self.number(expected)?).or_else(|_| before.error(expected))
+    }
+
+    #[inline]
+    pub(super) fn seat(&mut self) -> Result<Seat, TextError> {
+        match self.peek().and_then(|byte| Seat::from_letter(char::from(byte))) {
+            Some(seat) => {
+                self.at += 1;
+                Ok(seat)
+            }
+            None => self.error("a seat, S or N"),
+        }
+    }
+
+    /// Different pits joined by `+`, blanks around them allowed.
+    pub(super) fn pits(&mut self) -> Result<PitSet, TextError> {
+        let mut set = PitSet::EMPTY;
+        loop {
+            self.skip_blanks();
+            let before = *self;
+            let pit = self.small("the index of a pit")?;
+            if pit >= PitSet::CAPACITY || set.has(pit) {
+                return before.error("the index of a pit that is not named yet");
+            }
+            set = set | PitSet::of(pit);
+            self.skip_blanks();
+            if !self.take_byte(b'+') {
+                return Ok(set);
+            }
+        }
+    }
+
+    /// At least one blank between fields.
+    #[inline]
+    pub(super) fn gap(&mut self, expected: &'static str) -> Result<(), TextError> {
+        let before = self.at;
+        self.skip_blanks();
+        if self.at == before { self.error(expected) } else { Ok(()) }
+    }
+
+    #[inline]
+    pub(super) fn end(&mut self, expected: &'static str) -> Result<(), TextError> {
+        self.skip_blanks();
+        if self.peek().is_none() { Ok(()) } else { self.error(expected) }
+    }
+}
