@@ -4,7 +4,7 @@ use crate::game::Seat;
 use crate::session::{Claimant, Command, Player, SeatCommand};
 use crate::store::Request;
 use sha2::{Digest, Sha256};
-use std::fmt::Display;
+use std::fmt::{Display, Write as _};
 
 /// A caller's id of a request, if it gave one.
 pub type RequestId = Option<String>;
@@ -12,10 +12,12 @@ pub type RequestId = Option<String>;
 /// Digest of a request's content. Each part goes in with its length, so that parts can't run into each other.
 pub(super) fn digest(parts: &[&dyn Display]) -> [u8; 32] {
     let mut sha = Sha256::new();
+    let mut text = String::new();
     for part in parts {
-        let text = part.to_string();
+        text.clear();
+        write!(text, "{part}").expect("a string takes all");
         sha.update((text.len() as u64).to_le_bytes());
-        sha.update(text);
+        sha.update(&text);
     }
     sha.finalize().into()
 }

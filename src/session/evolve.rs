@@ -4,6 +4,7 @@ use super::{Divergence, Event, Micros, Proposal, Session};
 use crate::game::observer::Observer;
 use crate::game::{Game, Position, Record, Rules, SetUp};
 use std::collections::BTreeMap;
+use std::fmt::Write as _;
 
 impl Session {
     /// Takes in the next event; `observer` sees the steps of its move, if it is one.
@@ -99,7 +100,9 @@ impl Session {
 
     /// Takes note of the position as text, which must be this one.
     fn come_to(&mut self, position: &str, otherwise: &'static str) -> Result<(), &'static str> {
-        self.position_text = self.position().to_string();
+        // In the room of the one before: there is one with every move.
+        self.position_text.clear();
+        write!(self.position_text, "{}", self.record.position()).expect("a string takes all");
         require(self.position_text == position, otherwise)
     }
 }
