@@ -17,8 +17,8 @@ use tokio::time::Instant;
 use tokio_rustls::server::TlsStream;
 use tokio_util::either::Either;
 
-/// So much is read of a peer that sends without pause before others have their turn, in bytes. What it says is worked through as
-/// it is read, and thousands of frames fit into what the system holds ready.
+/// So much, and the rest of a buffer, is read of a peer that sends without pause before others have their turn, in bytes. What it says is
+/// worked through as it is read, and thousands of frames fit into what the system holds ready.
 const TURN: usize = 32 * 1024;
 /// The same of a peer that may be flooding: some thirty frames.
 const SHORT_TURN: usize = 512;
@@ -66,22 +66,40 @@ impl Socket {
             Err(io::Error::new(ErrorKind::TimedOut, "the peer takes nothing"))
         })
     }
+
+    /// Reads at most so much of the stream, which is no more than [`SHORT_TURN`], or whatever fills the buffer. A buffer is not cut to the
+    /// rest of a turn: the piece would have to be filled with zeros first, up to 32 KiB for each time that something is read.
+    fn read_stream(
+        &mut self,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+        at_most: Option<usize>,
+    ) -> Poll<io::Result<()>> {
+        let stream = Pin::new(&mut self.stream);
+        let Some(room) = at_most else { return stream.poll_read(context, buffer) };
+        let mut bytes = [0; SHORT_TURN];
+        let mut said = ReadBuf::new(&mut bytes[..room]);
+        let read = stream.poll_read(context, &mut said);
+        buffer.put_slice(said.filled());
+        read
+    }
 }
 
 impl AsyncRead for Socket {
     fn poll_read(mut self: Pin<&mut Self>, context: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         let this = &mut *self;
-        let turn = if this.frames.as_ref().is_some_and(Frames::is_suspect) { SHORT_TURN } else { TURN };
+        let is_suspect = this.frames.as_ref().is_some_and(Frames::is_suspect);
+        let turn = if is_suspect { SHORT_TURN } else { TURN };
         if this.read >= turn {
             this.read = 0;
             context.waker().wake_by_ref();
             return Poll::Pending;
         }
         let room = buffer.remaining().min(turn - this.read);
-        let mut said = ReadBuf::new(buffer.initialize_unfilled_to(room));
+        let before = buffer.filled().len();
         if this.first.has_remaining() {
-            said.put_slice(&this.first.split_to(this.first.len().min(room)));
-        } else if let Poll::Ready(read) = Pin::new(&mut this.stream).poll_read(context, &mut said) {
+            buffer.put_slice(&this.first.split_to(this.first.len().min(room)));
+        } else if let Poll::Ready(read) = this.read_stream(context, buffer, is_suspect.then_some(room)) {
             read?;
         } else {
             this.read = 0;
@@ -91,11 +109,9 @@ impl AsyncRead for Socket {
                 Err(io::Error::new(ErrorKind::TimedOut, "a frame or headers without end"))
             });
         }
-        let said = said.filled();
+        let said = &buffer.filled()[before..];
         this.read += said.len();
         let flood = this.frames.as_mut().is_some_and(|frames| frames.follow(said).is_err());
-        let length = said.len();
-        buffer.advance(length);
         Poll::Ready(if flood { Err(io::Error::new(ErrorKind::InvalidData, "a flood of frames")) } else { Ok(()) })
     }
 }
