@@ -26,7 +26,7 @@ impl Served {
         let lines = BufReader::new(process.stdout.take().expect("its output")).lines();
         let address = lines.map_while(Result::ok).find_map(|line| {
             let (_, rest) = line.split_once("listening on ")?;
-            Some(rest.split_whitespace().next()?.to_owned())
+            Some(rest.split([',', ' ']).next()?.to_owned())
         });
         Served { process, address: address.expect("it listens"), _store: store }
     }

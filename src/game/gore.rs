@@ -61,6 +61,7 @@ impl Variant for Gore {
         }
     }
 
+    #[inline]
     fn each_move(&self, p: &Position, visit: &mut impl FnMut(Move)) {
         match p.phase {
             Phase::Answer(_) => {

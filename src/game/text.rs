@@ -131,40 +131,44 @@ fn key(reader: &mut Reader, set_up: &mut SetUp) -> Result<bool, TextError> {
 impl fmt::Display for Position {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let ring = self.ring();
-        let crossed = self.north_controls ^ ring.row(Seat::North);
         let mut line = Line::new();
         line.text(self.game.id());
-        let mut separator = b' ';
-        for (pit, &seeds) in (0..).zip(self.pits()) {
-            line.sign(if pit == ring.row { b'/' } else { separator });
-            separator = b',';
+        for pit in 0..ring.pits() {
+            let separator = if pit == 0 {
+                ' '
+            } else if pit == ring.row {
+                '/'
+            } else {
+                ','
+            };
+            line.letter(separator);
             if self.closed.has(pit) {
-                line.sign(b'x');
+                line.letter('x');
                 continue;
             }
-            line.number(seeds);
-            if crossed.has(pit) {
-                line.sign(b'^');
+            line.number(self.seeds(pit));
+            if self.controller(pit) != ring.row_of(pit) {
+                line.letter('^');
             }
             if self.marked.has(pit) {
-                line.sign(b'*');
+                line.letter('*');
             }
         }
-        line.sign(b' ');
+        line.letter(' ');
         line.number(self.banks[Seat::South]);
-        line.sign(b'-');
+        line.letter('-');
         line.number(self.banks[Seat::North]);
-        line.sign(b' ');
-        line.sign(self.to_act.letter() as u8);
-        line.sign(b' ');
+        line.letter(' ');
+        line.letter(self.to_act.letter());
+        line.letter(' ');
         write_phase(&mut line, self.phase);
         if let Some(seat) = self.last_sower {
             line.text(" last=");
-            line.sign(seat.letter() as u8);
+            line.letter(seat.letter());
         }
         if let Some(seat) = self.heir {
             line.text(" heir=");
-            line.sign(seat.letter() as u8);
+            line.letter(seat.letter());
         }
         line.text(match (self.refused[Seat::South], self.refused[Seat::North]) {
             (true, true) => " refused=SN",
@@ -275,25 +279,25 @@ impl fmt::Display for Move {
             Move::Sow { pit, seeds } => {
                 line.number(*pit);
                 if let Some(seeds) = seeds {
-                    line.sign(b'x');
+                    line.letter('x');
                     line.number(*seeds);
                 }
             }
             Move::Redistribute(Redistribution { emptied, placed }) => {
                 line.pits(*emptied);
-                let mut separator = b'>';
+                let mut separator = '>';
                 for (pit, &seeds) in (0..).zip(placed) {
                     if seeds > 0 {
-                        line.sign(separator);
+                        line.letter(separator);
                         line.number(pit);
-                        line.sign(b':');
+                        line.letter(':');
                         line.number(seeds);
-                        separator = b',';
+                        separator = ',';
                     }
                 }
                 // A move that places nothing is legal nowhere and read by nobody, and is written all the same.
-                if separator == b'>' {
-                    line.sign(separator);
+                if separator == '>' {
+                    line.letter(separator);
                 }
             }
             Move::Offer(pits) => {
