@@ -25,8 +25,11 @@ async fn who_breaks_the_protocol_keeps_its_place_for_a_while() {
         let (server, mut peer) = said(what).await;
         let start = Instant::now();
         until("it is noticed", || server.counts.breaches.get() == 1).await;
-        assert!(closed(&mut server.peer().await).await.is_empty(), "its place is free");
-        assert_eq!(server.counts.refused_by_address.get(), 1);
+        // Where there is no place it is closed at once, perhaps before it is made.
+        if let Ok(mut other) = TcpStream::connect(server.address).await {
+            assert!(closed(&mut other).await.is_empty(), "its place is free");
+        }
+        until("it is refused", || server.counts.refused_by_address.get() == 1).await;
         closed(&mut peer).await;
         until("its place is given back", || server.counts.open.get() == 0).await;
         assert!(start.elapsed() >= HELD, "held for {:?}", start.elapsed());
