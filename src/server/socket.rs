@@ -131,8 +131,13 @@ impl AsyncWrite for Socket {
         self.written(flushed, context)
     }
 
+    /// A plain connection is closed by being dropped, which is at once, unless its peer is held for what it did. It is not to know that its
+    /// next connection would be worth more.
     fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        let shut = Pin::new(&mut self.stream).poll_shutdown(context);
+        let shut = match &mut self.stream {
+            Either::Left(plain) => Pin::new(plain).poll_flush(context),
+            Either::Right(encrypted) => Pin::new(encrypted).poll_shutdown(context),
+        };
         self.written(shut, context)
     }
 }

@@ -111,7 +111,7 @@ pub fn attack(name: &str, attack: impl AsyncFnOnce(&Target) + Send) {
     });
     let (count, loud) = (taken.len(), p99(taken));
     report!("{name}: p99 of {count} calls {loud:?}, quiet {quiet:?}");
-    let bound = by_form((quiet * 5).max(LOOSE), (quiet * 2).max(Duration::from_millis(5)));
+    let bound = by_form((quiet * 5).max(LOOSE), (quiet * 2).max(Duration::from_millis(3)));
     assert!(loud <= bound, "{name}: p99 {loud:?}, more than {bound:?}");
 
     let start = Instant::now();
