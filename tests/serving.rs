@@ -395,6 +395,9 @@ async fn every_call_is_one_line_with_its_level_unless_the_filter_is_above_it() {
         ["WARN", "mancala.v1.RulesService/StepPositions", "-", "DEADLINE_EXCEEDED"],
         ["DEBUG", "grpc.health.v1.Health/Watch", "-", "OK"],
     ];
+    // What another test logs for the first time just when a logger comes may not know of it. By then all has been logged once.
+    lines_of_calls("mancala=debug").await;
+    tracing::callsite::rebuild_interest_cache();
     assert_eq!(lines_of_calls("mancala=debug").await, expected);
     assert_eq!(lines_of_calls("mancala=info").await, expected[1..5]);
     assert_eq!(lines_of_calls("mancala=warn").await, expected[2..5]);

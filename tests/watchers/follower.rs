@@ -7,11 +7,11 @@ use crate::watcher::Failure;
 use mancala::game::Dice;
 use mancala::random::SeededDice;
 use mancala::wire::proto::session_service_client::SessionServiceClient;
-use mancala::wire::proto::{Event, SessionChange, WatchSessionsRequest, WatchSessionsResponse};
+use mancala::wire::proto::{Event, GetSessionRequest, SessionChange, WatchSessionsRequest, WatchSessionsResponse};
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 use tokio::time::timeout;
-use tonic::{Response, Streaming};
+use tonic::{Code, Response, Streaming};
 
 /// What one knows of the sessions it follows.
 #[derive(Debug, Default, Clone)]
@@ -92,7 +92,7 @@ pub struct Follower {
 pub struct Followed {
     pub game: String,
     pub copy: Copy,
-    /// How far sessions had come, at least, when it began.
+    /// How far sessions had come, at most, when it began.
     pub begun: BTreeMap<String, u32>,
 }
 
@@ -120,7 +120,8 @@ impl Follower {
             for _ in 0..to_drop {
                 let Some(message) = self.next(&mut feed, last).await else { break };
                 if begun.is_empty() {
-                    begun = sessions.iter().map(|id| (id.clone(), self.truth.known(id))).collect();
+                    // As whoever begins is told to do: what is read now, and all that follows, is everything.
+                    begun = self.versions(sessions).await;
                 }
                 for change in message.changes {
                     copy.take(change).unwrap_or_else(|objection| panic!("{objection}"));
@@ -132,6 +133,22 @@ impl Follower {
                 tokio::time::sleep(Duration::from_millis(self.dice.below(20))).await;
             }
         }
+    }
+
+    /// How far these sessions have come; 0 for those that are not there.
+    async fn versions(&mut self, sessions: &[String]) -> BTreeMap<String, u32> {
+        let mut versions = BTreeMap::new();
+        while let Some(id) = sessions.get(versions.len()) {
+            let mut client = SessionServiceClient::new(self.place.connect().await);
+            let request = GetSessionRequest { session_id: id.clone(), ..Default::default() };
+            match client.get_session(request).await {
+                Ok(found) => versions.insert(id.clone(), found.into_inner().session.expect("a session").version),
+                Err(status) if status.code() == Code::NotFound => versions.insert(id.clone(), 0),
+                // The server is being started again.
+                Err(_) => continue,
+            };
+        }
+        versions
     }
 
     /// The next message; none when the stream has ended, or all has.
