@@ -5,7 +5,7 @@ use super::live::{Answered, Live, read_event};
 use super::request::{command_digest, digest, request};
 use super::{RequestId, ServiceError, Sessions};
 use crate::game::observer::Step;
-use crate::session::{Command, Credential, Event, Micros, Session, View};
+use crate::session::{Command, Credential, Event, Micros, Rejection, Session, View};
 use crate::store::{self, Append, Appended, Deleted, Request};
 
 /// Which session a command is for, and under what conditions.
@@ -59,7 +59,7 @@ impl Sessions {
         self.under_way.carry_out(Box::pin(async move { sessions.apply_now(target, command, want_steps, look).await })).await?
     }
 
-    async fn apply_now<T>(
+    pub(super) async fn apply_now<T>(
         &self,
         target: Target,
         command: Command,
@@ -100,17 +100,10 @@ impl Sessions {
                 }
                 continue;
             }
-            let mut steps = Vec::new();
-            let decided = check_version(&live.session, target.expected_version).and_then(|()| {
-                let decided = if want_steps {
-                    live.session.decide(&command, now, &mut steps)
-                } else {
-                    live.session.decide(&command, now, &mut ())
-                };
-                Ok(decided?)
-            });
-            let events = match decided {
-                Ok(events) => events,
+            let decided = check_version(&live.session, target.expected_version)
+                .and_then(|()| Ok(decide(&live.session, &command, now, want_steps)?));
+            let (events, steps) = match decided {
+                Ok(decided) => decided,
                 Err(refusal) if Box::pin(self.is_current(&live.session)).await? => return Err(refusal),
                 // Another server has changed the session, perhaps by this very request.
                 Err(_) => {
@@ -147,13 +140,31 @@ impl Sessions {
     ) -> Result<Option<&'a Live>, ServiceError> {
         // Out of its slot while it knows more than the store: it goes back only once both know the same.
         let Some(mut live) = slot.take() else { return Ok(None) };
-        let stored = self.store_events(&mut live, events, request, time).await;
+        let mut append = advance(&mut live, events, request, time)?;
+        append.summary = View::of(&live.session).to_json();
+        self.store_row(slot, live, vec![append]).await
+    }
+
+    /// Stores what a session has taken in, which is out of its slot, and puts it back; `None`: somebody else was faster, and the slot stays
+    /// empty.
+    pub(super) async fn store_row<'a>(
+        &self,
+        slot: &'a mut Option<Box<Live>>,
+        live: Box<Live>,
+        appends: Vec<Append>,
+    ) -> Result<Option<&'a Live>, ServiceError> {
+        let count = appends.iter().map(|append| append.events.len()).sum();
+        let stored = match <[Append; 1]>::try_from(appends) {
+            Ok([append]) => self.store.append(append).await,
+            Err(row) => self.store.append_all(row).await,
+        };
         if stored.is_err() {
             // They may be stored all the same, and those who watch are not to wait for the next change to learn of it.
             self.tell(live.session.id(), 0);
         }
         match stored? {
             Appended::Done => {
+                self.counts.events.add(count);
                 self.tell(live.session.id(), live.session.version());
                 Ok(Some(slot.insert(live)))
             }
@@ -163,44 +174,6 @@ impl Sessions {
                 Err(ServiceError::not_found(live.session.id()))
             }
         }
-    }
-
-    /// Takes events in and stores them. Unless it answers [`Appended::Done`], the copy is worth nothing any more.
-    async fn store_events(
-        &self,
-        live: &mut Live,
-        events: &[Event],
-        request: Option<Request>,
-        time: Micros,
-    ) -> Result<Appended, ServiceError> {
-        let expected_version = live.session.version();
-        let mut bodies = Vec::with_capacity(events.len());
-        let mut hashes = Vec::with_capacity(events.len());
-        for event in events {
-            live.take_in(event, time, request.as_ref(), &mut ())?;
-            let body = event.to_json();
-            hashes.push(live.seal(time, request.as_ref(), &body));
-            bodies.push(body);
-        }
-        let count = bodies.len();
-        let append = Append {
-            session_id: live.session.id().to_owned(),
-            expected_version,
-            time,
-            request,
-            events: bodies,
-            hashes,
-            state: live.session.state(),
-            players: players(&live.session),
-            expires: live.session.expires(),
-            deadline: live.session.deadline(),
-            summary: View::of(&live.session).to_json(),
-        };
-        let appended = self.store.append(append).await?;
-        if appended == Appended::Done {
-            self.counts.events.add(count);
-        }
-        Ok(appended)
     }
 
     /// The answer that the request was given, made again from its events.
@@ -293,7 +266,45 @@ fn check_same(request: &Request, answered: Answered) -> Result<(), ServiceError>
     if same { Ok(()) } else { Err(ServiceError::RequestIdReused { request_id: request.id.clone() }) }
 }
 
-fn check_version(session: &Session, expected: Option<u32>) -> Result<(), ServiceError> {
+/// What a command brings about, and the steps of its move if they are wanted.
+pub(super) fn decide(
+    session: &Session,
+    command: &Command,
+    now: Micros,
+    want_steps: bool,
+) -> Result<(Vec<Event>, Vec<Step>), Rejection> {
+    let mut steps = Vec::new();
+    let events = if want_steps { session.decide(command, now, &mut steps) } else { session.decide(command, now, &mut ()) };
+    Ok((events?, steps))
+}
+
+/// Takes events in, and gives what is to be stored of them but the summary. Unless that is stored, the copy is worth nothing any more.
+pub(super) fn advance(live: &mut Live, events: &[Event], request: Option<Request>, time: Micros) -> Result<Append, ServiceError> {
+    let expected_version = live.session.version();
+    let mut bodies = Vec::with_capacity(events.len());
+    let mut hashes = Vec::with_capacity(events.len());
+    for event in events {
+        live.take_in(event, time, request.as_ref(), &mut ())?;
+        let body = event.to_json();
+        hashes.push(live.seal(time, request.as_ref(), &body));
+        bodies.push(body);
+    }
+    Ok(Append {
+        session_id: live.session.id().to_owned(),
+        expected_version,
+        time,
+        request,
+        events: bodies,
+        hashes,
+        state: live.session.state(),
+        players: players(&live.session),
+        expires: live.session.expires(),
+        deadline: live.session.deadline(),
+        summary: String::new(),
+    })
+}
+
+pub(super) fn check_version(session: &Session, expected: Option<u32>) -> Result<(), ServiceError> {
     let current = session.version();
     match expected {
         Some(expected) if expected != current => Err(ServiceError::StaleVersion { expected, current }),

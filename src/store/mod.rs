@@ -223,6 +223,11 @@ impl Append {
         assert!(!self.events.is_empty(), "an append has events");
         assert_eq!(self.events.len(), self.hashes.len(), "every event has its hash");
     }
+
+    /// The version that it leads to.
+    pub(crate) fn version(&self) -> u32 {
+        self.expected_version + self.events.len() as u32
+    }
 }
 
 /// What became of an [`Append`].
@@ -369,6 +374,20 @@ pub trait Store: Send + Sync + 'static {
 
     /// Adds events to a session.
     async fn append(&self, append: Append) -> Result<Appended, StoreError>;
+
+    /// How many appends in a row [`Store::append_all`] takes at once.
+    fn longest_row(&self) -> usize {
+        1
+    }
+
+    /// Adds events to a session by appends in a row, each expecting the version that the one before it leads to: all of them or none. Where
+    /// the session stands after them the last one says; the others' state, players, times and summary are not looked at.
+    ///
+    /// There is at least one, and at most [`Store::longest_row`].
+    async fn append_all(&self, mut appends: Vec<Append>) -> Result<Appended, StoreError> {
+        assert_eq!(appends.len(), 1, "as many at once as the store says");
+        self.append(appends.remove(0)).await
+    }
 
     /// Removes a session and its events; its id and request ids stay taken.
     async fn delete(&self, delete: Delete) -> Result<Deleted, StoreError>;

@@ -13,6 +13,7 @@ mod convert;
 pub mod deadline;
 mod fields;
 mod filter;
+mod moves;
 mod page_token;
 mod position_step;
 pub mod proto;

@@ -1,19 +1,19 @@
 //! SessionService.
 
 use super::access::Caller;
-use super::convert::{event, family, move_in, move_out, phase, seat_in, session as session_out, steps, timestamp};
+use super::convert::{event, family, move_in, move_out, phase, seat_in, session as session_out, timestamp};
 use super::deadline::Deadline;
 use super::fields::Fields;
 use super::proto::session_service_server::SessionService;
 use super::proto::{self, Phase};
-use super::session_answer::{After, check, ends, next_round, played, to_act};
+use super::session_answer::{After, check, ends, to_act};
 use super::session_request::{new_session, page};
 use super::sight::Change;
 use super::streams::{Follower, Holders, Messages, Owner, StreamSettings, Watcher, messages, play};
-use super::{agreements, records, session_batch};
+use super::{agreements, moves, records, session_batch};
 use crate::game::MoveList;
 use crate::random::SeededDice;
-use crate::service::{Compute, ServiceError, Sessions};
+use crate::service::{Asked, Compute, ServiceError, Sessions};
 use crate::session::{Command, Credential, Session};
 use prost::Message;
 use prost_types::Timestamp;
@@ -175,37 +175,13 @@ impl SessionService for SessionHandlers {
 
     async fn apply_move(&self, request: Request<proto::ApplyMoveRequest>) -> Result<Response<proto::ApplyMoveResponse>, Status> {
         let caller = Caller::of(&request);
-        let proto::ApplyMoveRequest { session_id, r#move, seat, expected_version, request_id, include_position, include_steps } =
-            request.into_inner();
-        let mut fields = Fields::new();
-        let seat = fields.take("seat", seat_in(seat));
-        let mv = move_in(&mut fields, r#move);
-        let change = change(&mut fields, session_id, expected_version, request_id);
-        let (seat, mv) = fields.done(seat.zip(mv))?;
-        let session_id = change.session_id.clone();
+        let asked = moves::read(request.into_inner())?;
+        let session_id = asked.change.session_id.clone();
         let apply = async {
-            let (target, seat) = self.act_as(&caller, change, seat).await?;
-            let look = move |session: &Session| After::of(session, include_position);
-            Ok(self.sessions.apply(target, Command::Play { seat, mv }, include_steps, look).await?)
+            let Asked { target, command, want_steps, look } = self.asked_by(&caller, asked).await?;
+            Ok(self.sessions.apply(target, command, want_steps, look).await?)
         };
-        let applied = noted(&session_id, apply).await?;
-        let (captured, endless) = played(&applied.events);
-        let (round_result, match_result) = ends(&applied.events);
-        Ok(Response::new(proto::ApplyMoveResponse {
-            version: applied.after.version,
-            position: applied.after.position,
-            to_act: applied.after.to_act,
-            captured,
-            endless,
-            round_result,
-            match_result,
-            replayed: applied.replayed,
-            full_position: applied.after.full_position,
-            steps: steps(&applied.steps),
-            server_time: applied.after.time,
-            clock: applied.after.clock,
-            next_round: next_round(&applied.events),
-        }))
+        noted(&session_id, apply).await.map(moves::answer).map(Response::new)
     }
 
     async fn resign(&self, request: Request<proto::ResignRequest>) -> Result<Response<proto::ResignResponse>, Status> {

@@ -8,6 +8,7 @@ mod rematches;
 mod repeats;
 mod replicas;
 mod restarts;
+mod rows;
 mod servers;
 mod table;
 mod takebacks;

@@ -25,6 +25,13 @@ pub trait Wrap: Send + Sync + 'static {
     async fn append(&self, append: Append) -> Result<Appended, StoreError> {
         self.inner().append(append).await
     }
+    /// One, so that whoever does otherwise with appends meets them all.
+    fn longest_row(&self) -> usize {
+        1
+    }
+    async fn append_all(&self, appends: Vec<Append>) -> Result<Appended, StoreError> {
+        self.inner().append_all(appends).await
+    }
     async fn delete(&self, delete: Delete) -> Result<Deleted, StoreError> {
         self.inner().delete(delete).await
     }
@@ -73,6 +80,12 @@ impl<W: Wrap> Store for Wrapped<W> {
     }
     async fn append(&self, append: Append) -> Result<Appended, StoreError> {
         self.0.append(append).await
+    }
+    fn longest_row(&self) -> usize {
+        self.0.longest_row()
+    }
+    async fn append_all(&self, appends: Vec<Append>) -> Result<Appended, StoreError> {
+        self.0.append_all(appends).await
     }
     async fn delete(&self, delete: Delete) -> Result<Deleted, StoreError> {
         self.0.delete(delete).await

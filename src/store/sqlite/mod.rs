@@ -70,6 +70,9 @@ impl Default for Options {
     }
 }
 
+/// So that a row takes no longer than many others together, which wait for the same transaction.
+const LONGEST_ROW: usize = 64;
+
 /// A store in one SQLite file.
 pub struct SqliteStore {
     // Before the queue, so that the last connection to close is the writer's, which tidies up.
@@ -137,6 +140,17 @@ impl Store for SqliteStore {
     async fn append(&self, append: Append) -> Result<Appended, StoreError> {
         append.assert_valid();
         self.writer.change(move |connection, heads| writes::append(connection, heads, &append)).await
+    }
+
+    fn longest_row(&self) -> usize {
+        LONGEST_ROW
+    }
+
+    async fn append_all(&self, appends: Vec<Append>) -> Result<Appended, StoreError> {
+        appends.iter().for_each(Append::assert_valid);
+        let follows = |[one, next]: &[Append; 2]| one.session_id == next.session_id && one.version() == next.expected_version;
+        assert!((1..=LONGEST_ROW).contains(&appends.len()) && appends.array_windows().all(follows), "appends in a row");
+        self.writer.change(move |connection, heads| writes::append_all(connection, heads, &appends)).await
     }
 
     async fn delete(&self, delete: Delete) -> Result<Deleted, StoreError> {

@@ -10,6 +10,7 @@ use super::reads;
 use crate::store::{Append, Appended, Create, Created, Delete, Deleted, EventHash, Head, Micros, Request, State};
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, OptionalExtension, Row, params};
+use std::slice;
 
 /// The number that stands for a state in the tables.
 pub(super) fn state_code(state: State) -> i64 {
@@ -67,28 +68,40 @@ pub(super) fn insert_creation(connection: &Connection, request: &Request, sessio
 }
 
 pub(super) fn append(connection: &Connection, heads: &mut Heads, append: &Append) -> Result<Appended, Failure> {
-    let Some(known) = heads.find(connection, &append.session_id)? else {
+    append_all(connection, heads, slice::from_ref(append))
+}
+
+/// Appends in a row, of which there is at least one: all of them or none.
+pub(super) fn append_all(connection: &Connection, heads: &mut Heads, appends: &[Append]) -> Result<Appended, Failure> {
+    let (Some(first), Some(append)) = (appends.first(), appends.last()) else { unreachable!("a row is not empty") };
+    let Some(known) = heads.find(connection, &first.session_id)? else {
         return Ok(Appended::NotFound);
     };
-    if known.version != append.expected_version {
+    if known.version != first.expected_version {
         return Ok(Appended::Conflict);
     }
-    let events = Events {
-        session: known.key,
-        after: known.version,
-        time: append.time,
-        request: append.request.as_ref(),
-        bodies: &append.events,
-        hashes: &append.hashes,
-    };
-    if !insert_events(connection, &events)? {
-        return Ok(Appended::Conflict);
+    for (place, append) in appends.iter().enumerate() {
+        let events = Events {
+            session: known.key,
+            after: append.expected_version,
+            time: append.time,
+            request: append.request.as_ref(),
+            bodies: &append.events,
+            hashes: &append.hashes,
+        };
+        if !insert_events(connection, &events)? {
+            if place == 0 {
+                return Ok(Appended::Conflict);
+            }
+            // Whoever knows the session at its version knows its requests. It is undone.
+            return Err(Failure::Rows(format!("session {} has a request that its version does not cover", first.session_id)));
+        }
     }
     // First, since it reads the whole row: from the next statement on that is not sound until all are done.
     if known.players != append.players {
         seat_players(connection, known.key, append)?;
     }
-    known.version += append.events.len() as u32;
+    known.version = append.version();
     known.players.clone_from(&append.players);
     let before = known.indexed;
     known.indexed = Indexed {

@@ -14,6 +14,7 @@ use crate::wire::reason::{Reason, code_name};
 use crate::wire::refuse::Refused;
 use futures_util::StreamExt;
 use futures_util::stream::{AbortHandle, BoxStream, SelectAll, abortable};
+use prost::Message;
 use std::collections::{HashMap, VecDeque};
 use tokio::sync::mpsc;
 use tokio::task::{JoinError, JoinSet};
@@ -22,12 +23,16 @@ use tokio_stream::wrappers::ReceiverStream;
 use tonic::{Request, Response, Status, Streaming};
 use tonic_types::StatusExt;
 
-/// Commands that wait for their replies, at most: while there are so many no more are read.
-const WAITING: usize = 256;
+/// Commands that wait for their replies, at most, and their bytes: while there are so many no more are read.
+const WAITING: usize = 1_024;
+const WAITING_BYTES: usize = 256 << 10;
 /// Replies that wait to be taken, at most.
 const OUTGOING: usize = 64;
+/// Moves on one session that are carried out together, at most.
+const ROW: usize = 64;
 /// Watches on one stream, at most.
 const WATCHES: usize = 1_000;
+const APPLY_MOVE: &str = "/mancala.v1.SessionService/ApplyMove";
 const WATCH_SESSION: &str = "/mancala.v1.SessionService/WatchSession";
 
 /// Answers the commands of a stream. It ends when the caller has ended its side and has all its replies and no watches.
@@ -39,22 +44,35 @@ pub fn play(
 ) -> Messages<PlayResponse> {
     let (outgoing, replies) = mpsc::channel(OUTGOING);
     let life = Life::new(&handlers.streams, until);
-    let player = Player { handlers, owner, outgoing, waiting: 0, sessions: HashMap::new(), running: JoinSet::new() };
+    let player =
+        Player { handlers, owner, outgoing, waiting: 0, waiting_bytes: 0, sessions: HashMap::new(), running: JoinSet::new() };
     // A task of its own: commands are carried out whether or not somebody takes replies at that moment.
     tokio::spawn(player.run(incoming, life));
     Box::pin(ReceiverStream::new(replies))
 }
 
-/// A command that was carried out: the session that it was on, and the reply.
-type Done = (String, PlayResponse);
+/// A command that is well formed so far.
+struct Waiting {
+    id: String,
+    command: Command,
+    bytes: usize,
+}
+
+/// Commands that were carried out: the session that they were on, the bytes that they took, and the replies.
+struct Done {
+    session_id: String,
+    bytes: usize,
+    replies: Vec<PlayResponse>,
+}
 
 struct Player {
     handlers: SessionHandlers,
     owner: Owner,
     outgoing: mpsc::Sender<Result<PlayResponse, Status>>,
     waiting: usize,
+    waiting_bytes: usize,
     /// Sessions on which a command runs, with those that wait for it.
-    sessions: HashMap<String, VecDeque<(String, Command)>>,
+    sessions: HashMap<String, VecDeque<Waiting>>,
     /// Each in a task of its own: while replies are not taken nothing here is carried on, and a command may hold what others wait for.
     running: JoinSet<Done>,
 }
@@ -81,7 +99,7 @@ impl Player {
         while open || self.waiting > 0 || !watches.running.is_empty() {
             tokio::select! {
                 Some(done) = self.running.join_next() => self.answer(done).await?,
-                request = incoming.message(), if open && self.waiting < WAITING => match request {
+                request = incoming.message(), if open && self.waiting < WAITING && self.waiting_bytes < WAITING_BYTES => match request {
                     Ok(Some(request)) => self.take(request, &mut watches).await?,
                     Ok(None) => open = false,
                     // What can't be read ends the stream: where the next message would begin is not known.
@@ -115,13 +133,18 @@ impl Player {
         Ok(())
     }
 
-    /// Sends the reply to a command, and starts the one that waited for it.
+    /// Sends the replies to commands, and starts what waited for them.
     async fn answer(&mut self, done: Result<Done, JoinError>) -> Result<(), Cut> {
         // Nobody cancels it, so that it has panicked.
-        let (session_id, reply) = done.map_err(|_panic| Cut::With(Refused::plain(Reason::Internal).into_status()))?;
-        self.waiting -= 1;
+        let done = done.map_err(|_panic| Cut::With(Refused::plain(Reason::Internal).into_status()))?;
+        let Done { session_id, bytes, replies } = done;
+        self.waiting -= replies.len();
+        self.waiting_bytes -= bytes;
         self.run_next(session_id);
-        self.send(reply).await
+        for reply in replies {
+            self.send(reply).await?;
+        }
+        Ok(())
     }
 
     async fn send(&mut self, reply: PlayResponse) -> Result<(), Cut> {
@@ -129,6 +152,7 @@ impl Player {
     }
 
     async fn take(&mut self, request: PlayRequest, watches: &mut Watches) -> Result<(), Cut> {
+        let bytes = request.encoded_len();
         let PlayRequest { command_id, command } = request;
         let mut fields = Fields::new();
         // What can't be an id is not repeated.
@@ -147,14 +171,16 @@ impl Player {
                 self.send(reply(id, Reply::StopWatch(proto::StopWatchResponse { version }))).await
             }
             Ok(command) => {
-                self.waiting += 1;
                 let session_id = session_of(&command).to_owned();
+                let waiting = Waiting { id, command, bytes };
+                self.waiting += 1;
+                self.waiting_bytes += bytes;
                 match self.sessions.get_mut(&session_id) {
                     // Commands on no session yet wait for nothing.
-                    Some(waiting) if !session_id.is_empty() => waiting.push_back((id, command)),
+                    Some(before) if !session_id.is_empty() => before.push_back(waiting),
                     _ => {
                         self.sessions.insert(session_id.clone(), VecDeque::new());
-                        self.start(session_id, id, command);
+                        self.start(session_id, waiting);
                     }
                 }
                 Ok(())
@@ -162,24 +188,52 @@ impl Player {
         }
     }
 
-    /// Starts the command that waited for the last one on its session.
+    /// Starts what waited for the last command on its session: if it is a move, the moves after it too.
     fn run_next(&mut self, session_id: String) {
-        match self.sessions.get_mut(&session_id).and_then(VecDeque::pop_front) {
-            Some((id, command)) => self.start(session_id, id, command),
+        let Some(waiting) = self.sessions.get_mut(&session_id) else { return };
+        let is_move = |waiting: &Waiting| matches!(waiting.command, Command::ApplyMove(_));
+        let moves = waiting.iter().take(ROW).take_while(|next| is_move(next)).count();
+        if moves > 1 {
+            let row = waiting.drain(..moves).collect();
+            return self.start_row(session_id, row);
+        }
+        match waiting.pop_front() {
+            Some(next) => self.start(session_id, next),
             None => {
                 self.sessions.remove(&session_id);
             }
         }
     }
 
-    fn start(&mut self, session_id: String, id: String, command: Command) {
+    fn start(&mut self, session_id: String, Waiting { id, command, bytes }: Waiting) {
         let (handlers, owner) = (self.handlers.clone(), self.owner.clone());
         self.running.spawn(async move {
             let reply = match carry_out(&handlers, &owner, command).await {
                 Ok(done) => reply(id, done),
                 Err(status) => failed(id, &status),
             };
-            (session_id, reply)
+            Done { session_id, bytes, replies: vec![reply] }
+        });
+    }
+
+    /// Starts moves on one session.
+    fn start_row(&mut self, session_id: String, row: Vec<Waiting>) {
+        let (handlers, owner) = (self.handlers.clone(), self.owner.clone());
+        self.running.spawn(async move {
+            let bytes = row.iter().map(|waiting| waiting.bytes).sum();
+            let (mut ids, mut requests) = (Vec::with_capacity(row.len()), Vec::with_capacity(row.len()));
+            for Waiting { id, command, .. } in row {
+                if let Command::ApplyMove(request) = command {
+                    ids.push(id);
+                    requests.push(request);
+                }
+            }
+            let answers = carry_out_row(&handlers, &owner, requests).await;
+            let replies = ids.into_iter().zip(answers).map(|(id, answer)| match answer {
+                Ok(answer) => reply(id, Reply::ApplyMove(answer)),
+                Err(status) => failed(id, &status),
+            });
+            Done { session_id, bytes, replies: replies.collect() }
         });
     }
 }
@@ -206,6 +260,23 @@ fn failed(command_id: String, status: &Status) -> PlayResponse {
         retry_after: retry_after.and_then(|delay| prost_types::Duration::try_from(delay).ok()),
     };
     reply(command_id, Reply::Failure(failure))
+}
+
+/// Plays moves on one session, each as the call does.
+async fn carry_out_row(
+    handlers: &SessionHandlers,
+    owner: &Owner,
+    requests: Vec<proto::ApplyMoveRequest>,
+) -> Vec<Result<proto::ApplyMoveResponse, Status>> {
+    let admitted = async {
+        handlers.check_still_admitted(&owner.caller).await?;
+        may_call(&owner.caller, APPLY_MOVE)
+    };
+    if let Err(status) = admitted.await {
+        return requests.iter().map(|_| Err(status.clone())).collect();
+    }
+    let counted = requests.into_iter().map(|request| owner.count(APPLY_MOVE).map(|()| request));
+    handlers.apply_moves(&owner.caller, counted.collect()).await
 }
 
 /// Carries a command out as the call of its name.

@@ -126,6 +126,62 @@ async fn commands_on_a_session_are_carried_out_in_order_and_those_on_others_besi
     }
 }
 
+/// Whatever is stored together, each move is answered as if it were alone.
+#[tokio::test]
+async fn moves_on_end_are_answered_as_calls_one_after_the_other_are() {
+    let app = App::start().await;
+    let (called, streamed) = (app.create("gore").await, app.create("gore").await);
+    let mut requests = Vec::new();
+    let scratch = app.create("gore").await;
+    for ply in 0..60 {
+        let sample = proto::SampleMovesRequest { session_id: scratch.clone(), seed: ply, ..Default::default() };
+        let Some(mv) = body(app.sessions().sample_moves(sample).await).moves.pop() else { break };
+        app.play(&scratch, &mv.text).await;
+        let text = mv.text;
+        requests.push((text.clone(), format!("r{ply}"), None));
+        match ply % 10 {
+            3 => requests.push((text, format!("r{ply}"), None)),
+            5 => requests.push(("17".to_owned(), String::new(), None)),
+            6 => requests.push(("?".to_owned(), String::new(), None)),
+            7 => requests.push((text, String::new(), Some(1))),
+            8 => requests.push((text, "no id".to_owned(), None)),
+            _ => {}
+        }
+    }
+    let request = |session_id: &str, (text, id, expected_version): &(String, String, Option<u32>)| proto::ApplyMoveRequest {
+        request_id: id.clone(),
+        expected_version: *expected_version,
+        include_steps: true,
+        include_position: true,
+        ..apply(session_id, text)
+    };
+    let mut player = Player::join(&app).await;
+    for (number, asked) in requests.iter().enumerate() {
+        player.send(&number.to_string(), Command::ApplyMove(request(&streamed, asked)));
+    }
+    let mut refused = 0;
+    for (number, asked) in requests.iter().enumerate() {
+        let (id, reply) = player.next().await;
+        assert_eq!(id, number.to_string());
+        match app.sessions().apply_move(request(&called, asked)).await {
+            Ok(answer) => assert_eq!(reply, Reply::ApplyMove(answer.into_inner()), "{asked:?}"),
+            Err(status) => {
+                let (Reply::Failure(failure), expected) = (reply, refusal(Err::<Response<()>, _>(status))) else {
+                    panic!("{asked:?} is refused to those who call")
+                };
+                let told = failure.refusal.expect("a refusal");
+                assert_eq!((told.reason, told.metadata), (expected.reason, expected.facts), "{asked:?}");
+                refused += 1;
+            }
+        }
+    }
+    assert!(refused >= 20, "{refused}");
+    let told = |events: Vec<proto::Event>| {
+        events.into_iter().skip(1).map(|event| (event.version, event.request_id, event.body)).collect::<Vec<_>>()
+    };
+    assert_eq!(told(app.events(&streamed, 1_000, true).await), told(app.events(&called, 1_000, true).await));
+}
+
 #[tokio::test]
 async fn a_failure_ends_nothing_but_its_command() {
     let app = App::start().await;

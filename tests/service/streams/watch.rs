@@ -249,5 +249,5 @@ async fn who_keeps_up_waits_for_nobody() {
     assert_eq!(told.await.expect("at once").version, version);
     // A turn that ends is the next one's.
     turns.pop();
-    timeout(PATIENCE, behind[0].turn(version)).await.expect("in time").expect("a turn");
+    drop(timeout(PATIENCE, behind[0].turn(version)).await.expect("in time").expect("a turn"));
 }

@@ -32,6 +32,7 @@ macro_rules! each_test {
             a_creation_request_makes_one_session
             creations_without_request_are_not_repetitions
             an_append_adds_events_and_changes_the_head
+            appends_in_a_row_are_stored_whole_or_not_at_all
             a_read_is_a_slice
             a_missing_session_is_not_found
             a_conflict_leaves_nothing

@@ -2,7 +2,8 @@
 
 use super::{Subject, all, append, append_of, bodies, create, delete, ids, request};
 use mancala::store::{
-    Append, Appended, Create, Created, Creation, Delete, Deleted, Filter, Head, HeadPage, Query, Request, State, StoredEvent,
+    Append, Appended, Create, Created, Creation, Delete, Deleted, Filter, Head, HeadPage, Query, Request, State, StoreError,
+    StoredEvent,
 };
 use std::collections::BTreeMap;
 
@@ -87,6 +88,39 @@ pub async fn an_append_adds_events_and_changes_the_head(store: Subject) {
 
     let head = Head { version: 5, updated: 1_004, state: State::Aborted, summary: "s at 5".into(), ..create("s").head };
     assert_eq!(store.head("s").await, Ok(Some(head)));
+}
+
+pub async fn appends_in_a_row_are_stored_whole_or_not_at_all(store: Subject) {
+    store.create(create("s")).await.expect("create");
+    let length = store.longest_row().min(3) as u32;
+    let row = |version: u32, name: &str| -> Vec<Append> {
+        let next = |place| Append { request: Some(request(&format!("{name}{place}"))), ..append("s", version + place) };
+        (0..length).map(next).collect()
+    };
+    assert_eq!(store.append_all(row(1, "a")).await, Ok(Appended::Done));
+    let last = row(1, "a").pop().expect("a row");
+    let head = store.head("s").await.expect("a store").expect("a session");
+    assert_eq!((head.version, head.updated, head.summary), (1 + length, last.time, last.summary));
+    let stored = all(&store, "s").await;
+    let requests: Vec<_> = stored.iter().skip(1).map(|event| event.request.clone()).collect();
+    assert_eq!(requests, row(1, "a").into_iter().map(|append| append.request).collect::<Vec<_>>());
+    assert_eq!(stored[1].hash, Some(row(1, "a")[0].hashes[0]));
+
+    assert_eq!(store.append_all(row(1, "b")).await, Ok(Appended::Conflict));
+    let mut taken = row(1 + length, "c");
+    taken[0].request = Some(request("a0"));
+    assert_eq!(store.append_all(taken).await, Ok(Appended::Conflict));
+    let elsewhere = row(1, "d").into_iter().map(|append| Append { session_id: "t".into(), ..append });
+    assert_eq!(store.append_all(elsewhere.collect()).await, Ok(Appended::NotFound));
+    if length > 1 {
+        // Whoever has seen the session at its version would not ask for this.
+        let mut taken = row(1 + length, "e");
+        taken[1].request = Some(request("a0"));
+        assert!(matches!(store.append_all(taken).await, Err(StoreError::Damaged(_))));
+    }
+    assert_eq!(all(&store, "s").await, stored);
+    assert_eq!(store.append_all(row(1 + length, "f")).await, Ok(Appended::Done));
+    assert_eq!(all(&store, "s").await.len() as u32, 1 + 2 * length);
 }
 
 pub async fn a_read_is_a_slice(store: Subject) {
