@@ -37,6 +37,7 @@ mod program;
 mod proxy;
 mod random;
 mod remote;
+mod rows;
 mod same;
 #[path = "../support/sandbox.rs"]
 #[allow(dead_code)]
