@@ -8,6 +8,7 @@
 
 use crate::server::counts::{Counts, Present};
 use crate::server::overdue::Overdue;
+use crate::server::turn::{self, Streaming};
 use http_body::{Frame, SizeHint};
 use hyper::rt::Executor;
 use std::cell::Cell;
@@ -44,16 +45,18 @@ pub struct Streams {
     pub patience: Duration,
     /// Where they are counted.
     pub counts: Arc<Counts>,
+    /// Those of this connection.
+    pub streaming: Streaming,
 }
 
 impl<F: Future<Output = ()> + Send + 'static> Executor<F> for Streams {
     fn execute(&self, stream: F) {
-        tokio::spawn(attend(stream, self.patience, self.counts.clone()));
+        tokio::spawn(attend(stream, self.patience, self.counts.clone(), self.streaming.begin()));
     }
 }
 
 /// Runs a stream to its end, or until the peer has taken nothing for too long: then it is dropped, which resets it.
-async fn attend(stream: impl Future<Output = ()>, patience: Duration, counts: Arc<Counts>) {
+async fn attend(stream: impl Future<Output = ()>, patience: Duration, counts: Arc<Counts>, _here: turn::Stream) {
     let _present = Present::new(&counts, |counts| &counts.streams);
     let mut stream = pin!(stream);
     let mut begun = false;
