@@ -5,8 +5,8 @@
 //! ready wait behind it.
 
 use std::pin::pin;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::Poll;
 
 /// How many streams of a connection are there. Clones are the same number.

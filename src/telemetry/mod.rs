@@ -1,5 +1,6 @@
 //! Logs: to standard error, for people or for programs. With the feature `otel` also traces, to a collector.
 
+mod fields;
 #[cfg(feature = "otel")]
 mod traces;
 
@@ -7,6 +8,7 @@ mod traces;
 pub use traces::trace_layer;
 
 use crate::config::{LogConfig, LogFormat, TelemetryConfig};
+use fields::PlainFields;
 use std::any::Any;
 use std::io::{self, IsTerminal};
 use std::panic::{self, PanicHookInfo};
@@ -68,7 +70,7 @@ pub fn init(log: &LogConfig, telemetry: &TelemetryConfig) -> Result<Telemetry, T
         _ => {
             let lines = tracing_subscriber::fmt().with_env_filter(filter).with_writer(io::stderr);
             match log.format {
-                LogFormat::Human => lines.with_ansi(io::stderr().is_terminal()).finish().try_init()?,
+                LogFormat::Human => lines.fmt_fields(PlainFields).with_ansi(io::stderr().is_terminal()).finish().try_init()?,
                 LogFormat::Json => lines.json().flatten_event(true).with_span_list(false).finish().try_init()?,
             }
             Telemetry::default()
