@@ -33,9 +33,9 @@ macro_rules! methods {
 }
 
 impl SessionService for Typed {
-    type WatchSessionStream = Empty<Result<WatchSessionResponse, Status>>;
-    type WatchSessionsStream = Empty<Result<WatchSessionsResponse, Status>>;
-    type PlayStream = Empty<Result<PlayResponse, Status>>;
+    type WatchSessionStream = Empty<std::result::Result<WatchSessionResponse, Status>>;
+    type WatchSessionsStream = Empty<std::result::Result<WatchSessionsResponse, Status>>;
+    type PlayStream = Empty<std::result::Result<PlayResponse, Status>>;
 
     methods! {
         answered {
