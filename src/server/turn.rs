@@ -86,7 +86,7 @@ mod tests {
         let waker = Arc::new(AtomicWaker::new());
         let seen = Arc::new(Mutex::new(Vec::new()));
         let connection = {
-            let (turn, ran, waker, seen) = (turn.clone(), ran.clone(), waker.clone(), seen.clone());
+            let (ran, waker, seen, of_connection) = (ran.clone(), waker.clone(), seen.clone(), turn.clone());
             let mut begun = false;
             let reads = std::future::poll_fn(move |context| {
                 waker.register(context.waker());
@@ -105,8 +105,7 @@ mod tests {
                 seen.lock().expect("it is whole").push(ran);
                 if ran == streams { Poll::Ready(()) } else { Poll::Pending }
             });
-            let turn = turn.clone();
-            async move { in_turn(&turn, reads).await }
+            async move { in_turn(&of_connection, reads).await }
         };
         tokio::spawn(connection).await.expect("it ends");
         let seen = seen.lock().expect("it is whole");
