@@ -7,6 +7,7 @@ use crate::server::settings::ConnectionSettings;
 use crate::server::socket::{Socket, Stream};
 use crate::server::stall::{Pieces, Streams};
 use crate::server::tls::Tls;
+use crate::server::turn::{Turn, in_turn};
 use crate::server::web;
 use crate::wire::access::OperatorCertificate;
 use bytes::Bytes;
@@ -101,8 +102,11 @@ where
     });
     match protocol {
         Protocol::Http2 => {
-            let streams = Streams { patience: host.settings.stall_timeout, counts: host.counts.clone() };
-            drive(http2(streams, &host.settings).serve_connection(io, service), &host, phase).await;
+            let turn = Turn::default();
+            let (patience, counts) = (host.settings.stall_timeout, host.counts.clone());
+            let streams = Streams { patience, counts, turn: turn.clone() };
+            let connection = http2(streams, &host.settings).serve_connection(io, service);
+            in_turn(&turn, drive(connection, &host, phase)).await;
         }
         Protocol::Http1 if host.web => drive(http1(&host.settings).serve_connection(io, service), &host, phase).await,
         Protocol::Http1 => {

@@ -9,7 +9,7 @@ use crate::wire::refuse::Refused;
 use http::{Request, Response};
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::pin::pin;
+use std::pin::Pin;
 use std::task::Poll;
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::{Instant, timeout_at};
@@ -45,7 +45,7 @@ impl Guard {
     ///
     /// # Errors
     /// What its caller is told if that did not come by its deadline, or panicked.
-    pub async fn keep<T>(&self, deadline: Deadline, part: impl Future<Output = T>) -> Result<T, Response<Body>> {
+    pub async fn keep<T>(&self, deadline: Deadline, part: Pin<&mut impl Future<Output = T>>) -> Result<T, Response<Body>> {
         match timeout_at(deadline.answer_by, catch_panic(part)).await {
             Ok(Ok(done)) => Ok(done),
             Ok(Err(_panic)) => {
@@ -58,8 +58,7 @@ impl Guard {
 }
 
 /// Runs `future`; if it panics, gives what it panicked with.
-async fn catch_panic<F: Future>(future: F) -> Result<F::Output, Box<dyn Any + Send>> {
-    let mut future = pin!(future);
+async fn catch_panic<F: Future>(mut future: Pin<&mut F>) -> Result<F::Output, Box<dyn Any + Send>> {
     // Unwind safe: a future that panicked is not polled again.
     std::future::poll_fn(|context| match catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(context))) {
         Ok(Poll::Pending) => Poll::Pending,

@@ -16,6 +16,7 @@ use crate::wire::complete;
 use crate::wire::deadline::TimeLimits;
 use http::{Request, Response};
 use ipnet::IpNet;
+use std::pin::pin;
 use std::sync::Arc;
 use tonic::body::Body;
 use tracing::instrument::Instrument;
@@ -50,8 +51,8 @@ impl Calls {
 
     /// Answers one.
     pub async fn answer(self: Arc<Self>, request: Request<Body>) -> Response<ObservedBody> {
-        let call = Call::begin(request.uri().clone(), self.gate.metrics.clone());
-        trace::begin(&call.span, &call.uri, request.headers());
+        let call = Call::begin(request.uri().path(), self.gate.metrics.clone());
+        trace::begin(&call.span, request.uri(), request.headers());
         let response = self.guarded(request).instrument(call.span.clone()).await;
         call.answered(response)
     }
@@ -61,13 +62,14 @@ impl Calls {
             Ok(entered) => entered,
             Err(refused) => return refused.into_status().into_http(),
         };
-        match self.guard.keep(deadline, self.gate.admit(&mut request)).await {
-            Ok(Ok(())) => {}
-            Ok(Err(status)) => return complete(status.into_http()),
-            Err(refused) => return refused,
-        }
-        match self.guard.keep(deadline, self.services.answer(request)).await {
-            Ok(Ok(answer)) => complete(answer),
+        let admitted = async {
+            match self.gate.admit(&mut request).await {
+                Ok(()) => self.services.answer(request).await.map(complete),
+                Err(status) => Ok(complete(status.into_http())),
+            }
+        };
+        match self.guard.keep(deadline, pin!(admitted)).await {
+            Ok(Ok(answer)) => answer,
             Ok(Err(never)) => match never {},
             Err(refused) => refused,
         }

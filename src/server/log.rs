@@ -3,6 +3,7 @@
 use crate::wire::reason::{Reason, code_name};
 use std::time::Duration;
 use tonic::Code;
+use tracing::level_filters::LevelFilter;
 use tracing::{Span, field};
 
 /// So much of a method's name is logged: it may be one that a caller made up.
@@ -25,13 +26,16 @@ pub fn span(path: &str) -> Span {
 /// Logs how a call ended: a success at DEBUG, a failure of the caller's at INFO, one of the server's at WARN. That a stream is at the
 /// end of its life is no failure.
 pub fn ended(span: &Span, code: Code, reason: Option<Reason>, took: Duration) {
-    let _entered = span.enter();
-    let name = code_name(code);
-    let duration_ms = took.as_micros() as f64 / 1000.0;
     let fault = match reason {
         Some(Reason::StreamAged | Reason::StreamStopping) => Fault::Nobody,
         _ => whose(code),
     };
+    if matches!(fault, Fault::Nobody) && LevelFilter::current() < LevelFilter::DEBUG {
+        return;
+    }
+    let _entered = span.enter();
+    let name = code_name(code);
+    let duration_ms = took.as_micros() as f64 / 1000.0;
     let reason = reason.map(Reason::name);
     match fault {
         Fault::Nobody => tracing::debug!(code = name, reason, duration_ms, "call ended"),

@@ -8,7 +8,6 @@ use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::Registry;
-use std::collections::HashMap;
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -36,22 +35,25 @@ struct Inner {
     limited: Family<[Label; 1], Counter>,
     in_flight: Gauge,
     panics: Counter,
-    /// By path; so that a call need not look its counters up by their labels.
-    methods: HashMap<&'static str, Method>,
-    unknown: Method,
+    /// As [`METHODS`] has them, and the unknown ones last; so that a call need not look its counters up by their labels.
+    methods: Vec<Counters>,
 }
+
+/// A method, by its place among those that there are.
+#[derive(Debug, Clone, Copy)]
+pub struct Method(usize);
 
 /// The counters of a method. They are made when they are first used, so that only those are shown that say something.
 #[derive(Default)]
-struct Method {
-    name: &'static str,
+struct Counters {
+    method: &'static str,
     ended: [OnceLock<Counter>; CODES],
     took: OnceLock<Histogram>,
 }
 
-impl Method {
-    fn named(name: &'static str) -> Method {
-        Method { name, ..Method::default() }
+impl Counters {
+    fn of(method: &'static str) -> Counters {
+        Counters { method, ..Counters::default() }
     }
 }
 
@@ -63,7 +65,7 @@ impl fmt::Debug for CallMetrics {
 
 impl Default for CallMetrics {
     fn default() -> CallMetrics {
-        let methods = METHODS.iter().map(|(path, _)| (*path, Method::named(path.trim_start_matches('/'))));
+        let names = METHODS.iter().map(|(path, _)| path.trim_start_matches('/')).chain([UNKNOWN]);
         CallMetrics(Arc::new(Inner {
             ended: Family::default(),
             took: Family::new_with_constructor(|| Histogram::new(BUCKETS)),
@@ -71,8 +73,7 @@ impl Default for CallMetrics {
             limited: Family::default(),
             in_flight: Gauge::default(),
             panics: Counter::default(),
-            methods: methods.collect(),
-            unknown: Method::named(UNKNOWN),
+            methods: names.map(Counters::of).collect(),
         }))
     }
 }
@@ -80,7 +81,7 @@ impl Default for CallMetrics {
 impl CallMetrics {
     /// Shows them in a registry.
     pub fn register(&self, registry: &mut Registry) {
-        let Inner { ended, took, rejected, limited, in_flight, panics, methods: _, unknown: _ } = &*self.0;
+        let Inner { ended, took, rejected, limited, in_flight, panics, methods: _ } = &*self.0;
         registry.register("calls", "Calls that have ended", ended.clone());
         registry.register("call_duration_seconds", "Time from the request's headers to the end of the answer", took.clone());
         registry.register("calls_in_flight", "Calls that have not ended, streams too", in_flight.clone());
@@ -89,19 +90,21 @@ impl CallMetrics {
         registry.register("panics", "Handlers that panicked", panics.clone());
     }
 
-    /// A call of a method begins.
-    pub(super) fn begun(&self) {
+    /// A call of the method with this path begins.
+    pub(super) fn begun(&self, path: &str) -> Method {
         self.0.in_flight.inc();
+        // Most paths differ in their lengths: to look along the list takes less than to hash the path.
+        Method(METHODS.iter().position(|(known, _)| *known == path).unwrap_or(METHODS.len()))
     }
 
     /// It ends.
-    pub(super) fn ended(&self, path: &str, code: Code, took: Duration) {
-        let Inner { ended, took: durations, methods, unknown, in_flight, .. } = &*self.0;
+    pub(super) fn ended(&self, Method(place): Method, code: Code, took: Duration) {
+        let Inner { ended, took: durations, methods, in_flight, .. } = &*self.0;
         in_flight.dec();
-        let method = methods.get(path).unwrap_or(unknown);
-        let labels = || [("method", method.name), ("code", code_name(code))];
-        method.ended[code as usize].get_or_init(|| ended.get_or_create_owned(&labels())).inc();
-        let histogram = method.took.get_or_init(|| durations.get_or_create_owned(&[("method", method.name)]));
+        let counters = &methods[place];
+        let labels = || [("method", counters.method), ("code", code_name(code))];
+        counters.ended[code as usize].get_or_init(|| ended.get_or_create_owned(&labels())).inc();
+        let histogram = counters.took.get_or_init(|| durations.get_or_create_owned(&[("method", counters.method)]));
         histogram.observe(took.as_secs_f64());
     }
 

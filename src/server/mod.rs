@@ -32,6 +32,7 @@ mod socket;
 mod stall;
 mod tls;
 mod trace;
+mod turn;
 mod web;
 
 pub use api::Api;

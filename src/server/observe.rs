@@ -2,11 +2,11 @@
 //! an answer whose stream panics.
 
 use super::log;
-use super::measure::CallMetrics;
+use super::measure::{CallMetrics, Method};
 use super::trace;
 use crate::wire::reason::Reason;
 use crate::wire::refuse::{Refused, reason_in};
-use http::{HeaderMap, Response, Uri};
+use http::{HeaderMap, Response};
 use http_body::{Frame, SizeHint};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
@@ -80,9 +80,8 @@ fn failed() -> HeaderMap {
 pub struct Call {
     /// Its lines are logged in this one.
     pub span: Span,
-    /// What it calls.
-    pub uri: Uri,
     metrics: CallMetrics,
+    method: Method,
     begun: Instant,
     /// Until it is known otherwise, the caller has left or its deadline has passed.
     code: Code,
@@ -90,10 +89,10 @@ pub struct Call {
 }
 
 impl Call {
-    /// Counts a call as begun.
-    pub fn begin(uri: Uri, metrics: CallMetrics) -> Call {
-        metrics.begun();
-        Call { span: log::span(uri.path()), uri, metrics, begun: Instant::now(), code: Code::Cancelled, reason: None }
+    /// Counts a call of the method with this path as begun.
+    pub fn begin(path: &str, metrics: CallMetrics) -> Call {
+        let method = metrics.begun(path);
+        Call { span: log::span(path), metrics, method, begun: Instant::now(), code: Code::Cancelled, reason: None }
     }
 
     /// Its answer begins, and is observed to its end.
@@ -126,7 +125,7 @@ impl Call {
 impl Drop for Call {
     fn drop(&mut self) {
         let took = self.begun.elapsed();
-        self.metrics.ended(self.uri.path(), self.code, took);
+        self.metrics.ended(self.method, self.code, took);
         trace::end(&self.span, self.code);
         log::ended(&self.span, self.code, self.reason, took);
     }

@@ -8,6 +8,7 @@
 
 use crate::server::counts::{Counts, Present};
 use crate::server::overdue::Overdue;
+use crate::server::turn::{New, Turn};
 use http_body::{Frame, SizeHint};
 use hyper::rt::Executor;
 use std::cell::Cell;
@@ -44,24 +45,29 @@ pub struct Streams {
     pub patience: Duration,
     /// Where they are counted.
     pub counts: Arc<Counts>,
+    /// The connection's turn, which comes after theirs.
+    pub turn: Turn,
 }
 
 impl<F: Future<Output = ()> + Send + 'static> Executor<F> for Streams {
     fn execute(&self, stream: F) {
-        tokio::spawn(attend(stream, self.patience, self.counts.clone()));
+        tokio::spawn(attend(stream, self.patience, self.counts.clone(), self.turn.begin()));
     }
 }
 
 /// Runs a stream to its end, or until the peer has taken nothing for too long: then it is dropped, which resets it.
-async fn attend(stream: impl Future<Output = ()>, patience: Duration, counts: Arc<Counts>) {
+async fn attend(stream: impl Future<Output = ()>, patience: Duration, counts: Arc<Counts>, new: New) {
     let _present = Present::new(&counts, |counts| &counts.streams);
     let mut stream = pin!(stream);
+    let mut new = Some(new);
     let mut begun = false;
     let mut given: Option<Instant> = None;
     let mut overdue = Overdue::default();
     let stalled = std::future::poll_fn(|context| {
         GAVE.set(None);
-        if stream.as_mut().poll(context).is_ready() {
+        let polled = stream.as_mut().poll(context);
+        new = None;
+        if polled.is_ready() {
             return Poll::Ready(false);
         }
         let gave = GAVE.take();

@@ -17,6 +17,7 @@ use crate::service::{Asked, Compute, ServiceError, Sessions};
 use crate::session::{Command, Credential, Session};
 use prost::Message;
 use prost_types::Timestamp;
+use std::pin::{Pin, pin};
 use tokio::time::Instant;
 use tonic::{Request, Response, Status, Streaming};
 use tracing::Span;
@@ -87,7 +88,7 @@ impl SessionService for SessionHandlers {
                 (Some(version), _) | (None, Some(version)) => Box::pin(self.sessions.look_at(&id, version, look)).await?,
             })
         };
-        noted(&id, get).await.map(Response::new)
+        noted(&id, pin!(get)).await.map(Response::new)
     }
 
     async fn list_sessions(
@@ -181,7 +182,7 @@ impl SessionService for SessionHandlers {
             let Asked { target, command, want_steps, look } = self.asked_by(&caller, asked).await?;
             Ok(self.sessions.apply(target, command, want_steps, look).await?)
         };
-        noted(&session_id, apply).await.map(moves::answer).map(Response::new)
+        noted(&session_id, pin!(apply)).await.map(moves::answer).map(Response::new)
     }
 
     async fn resign(&self, request: Request<proto::ResignRequest>) -> Result<Response<proto::ResignResponse>, Status> {
@@ -354,7 +355,7 @@ impl SessionHandlers {
 
     /// Looks at a session for an answer, as far as the caller may see it.
     async fn look<T>(&self, caller: &Caller, id: &str, look: impl FnOnce(&Session) -> T) -> Result<Response<T>, Status> {
-        noted(id, self.look_as(caller, id, look)).await.map(Response::new)
+        noted(id, pin!(self.look_as(caller, id, look))).await.map(Response::new)
     }
 }
 
@@ -364,7 +365,7 @@ fn given_time<T>(request: &Request<T>) -> Option<Instant> {
 }
 
 /// Names the session in the call's span, but if it will say nothing of a success, only when there is a failure to tell of.
-pub(super) async fn noted<T>(session_id: &str, work: impl Future<Output = Result<T, Status>>) -> Result<T, Status> {
+pub(super) async fn noted<T>(session_id: &str, work: Pin<&mut impl Future<Output = Result<T, Status>>>) -> Result<T, Status> {
     let tells_all = LevelFilter::current() >= LevelFilter::DEBUG;
     if tells_all {
         note(session_id);

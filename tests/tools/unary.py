@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """What unary calls cost, beside a server that knows nothing: processor time, calls per second and latency, as ratios from one run.
 
-It starts `mancala serve` on a store of its own and examples/bare_unary.rs, which answers with as many bytes, and loads both with
-`mancala bench`. docs/performance.md goes by it.
+It starts `mancala serve` on a store of its own and examples/bare_unary twice, which answers with as many bytes: once as a bare server that
+copies bytes, and once as an echo that reads and writes messages. It loads all three with `mancala bench`. docs/performance.md goes by it.
 
     cargo build --release --bin mancala --example bare_unary && tests/tools/unary.py
 
@@ -106,16 +106,21 @@ def fsync_us(folder):
     return statistics.median(times) * 1e6
 
 
-def busy(ours, bare, call, wanted):
-    """Processor time and calls per second with many calls in flight. The two take turns, so that whatever disturbs one disturbs both."""
+def busy(ours, bare, echo, call, wanted):
+    """Processor time and calls per second with many calls in flight. The three take turns, so that what disturbs one disturbs all."""
     most_us, least_rate = TARGETS[call]
     for connections in wanted.connections:
-        pairs = [[bench(each, call, wanted, wanted.concurrency, connections) for each in (ours, bare)] for _ in range(wanted.rounds)]
-        ours_, bare_ = (median([pair[place] for pair in pairs]) for place in (0, 1))
-        cost, rate = ours_["us"] / bare_["us"], ours_["per_second"] / bare_["per_second"]
-        print(f"{call:6} {connections:2} connections: {ours_['us']:5.1f} us each, bare {bare_['us']:5.1f}: {cost:4.2f} times (at most {most_us});", end=" ")
-        print(f"{ours_['per_second']:6.0f}/s, bare {bare_['per_second']:6.0f}/s: {rate:4.2f} times (at least {least_rate})", flush=True)
-        yield {"call": call, "connections": connections, "mancala": ours_, "bare": bare_, "cost_ratio": cost, "rate_ratio": rate}
+        servers = (ours, bare, echo)
+        rounds = [[bench(each, call, wanted, wanted.concurrency, connections) for each in servers] for _ in range(wanted.rounds)]
+        ours_, bare_, echo_ = (median(rows) for rows in zip(*rounds))
+        cost, cost_echo = ours_["us"] / bare_["us"], ours_["us"] / echo_["us"]
+        rate, rate_echo = (ours_["per_second"] / other["per_second"] for other in (bare_, echo_))
+        print(f"{call:6} {connections:2} connections: {ours_['us']:5.1f} us each, bare {bare_['us']:5.1f}: {cost:4.2f} times (at most {most_us}),", end=" ")
+        print(f"echo {echo_['us']:5.1f}: {cost_echo:4.2f} times;", end=" ")
+        print(f"{ours_['per_second']:6.0f}/s, bare {bare_['per_second']:6.0f}/s: {rate:4.2f} times (at least {least_rate}),", end=" ")
+        print(f"echo {echo_['per_second']:6.0f}/s: {rate_echo:4.2f} times", flush=True)
+        ratios = {"cost_ratio": cost, "cost_ratio_echo": cost_echo, "rate_ratio": rate, "rate_ratio_echo": rate_echo}
+        yield {"call": call, "connections": connections, "mancala": ours_, "bare": bare_, "echo": echo_, **ratios}
 
 
 def latency(ours, bare, call, most, wanted):
@@ -134,9 +139,10 @@ def main():
     found = {"machine": machine, "command": sys.argv, "busy": [], "latency": []}
     with tempfile.TemporaryDirectory(prefix="mancala-unary-", dir=ROOT / "target") as folder:
         with Server([wanted.server, "serve", "--listen", "127.0.0.1:0", "--store", Path(folder) / "games.db"]) as ours:
-            with Server([RELEASE / "examples" / "bare_unary", ours.address]) as bare:
+            program = RELEASE / "examples" / "bare_unary"
+            with Server([program, ours.address]) as bare, Server([program, ours.address, "typed"]) as echo:
                 for call in wanted.calls:
-                    found["busy"] += busy(ours, bare, call, wanted)
+                    found["busy"] += busy(ours, bare, echo, call, wanted)
                 if not wanted.no_latency:
                     found["fsync_us"] = disk = fsync_us(folder)
                     print(f"one write and fsync of this disk: {disk:.0f} us")
