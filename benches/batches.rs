@@ -9,7 +9,7 @@ mod samples;
 mod served;
 
 use mancala::game::playout::playout;
-use mancala::game::{Game, Guards, Move, Position, Record, Rules, SetUp};
+use mancala::game::{Game, Guards, Move, Position, Record, Rules};
 use mancala::random::SeededDice;
 use mancala::service::Compute;
 use mancala::wire::RulesHandlers;
@@ -93,7 +93,7 @@ fn ways(rules: &Rules, moves: usize) -> Vec<(Position, Vec<Move>)> {
 }
 
 fn read(rules: &Rules, text: &str) -> Position {
-    text.parse::<SetUp>().expect("a set-up").position(rules).expect("a position")
+    rules.read(text).expect("a position")
 }
 
 fn steps(runtime: &Runtime, served: &Served, game: Game, moves: usize) -> [f64; 5] {
@@ -123,9 +123,9 @@ fn steps(runtime: &Runtime, served: &Served, game: Game, moves: usize) -> [f64; 
                 }
             },
             &mut || {
-                for item in &request.items {
-                    let mut position = read(&rules, &item.position);
-                    for mv in item.moves.iter() {
+                for item in request.items.iter() {
+                    let mut position = read(&rules, item.position());
+                    for mv in item.moves() {
                         let mv = mv.parse().expect("a move");
                         position = rules.check(&position, mv).expect("a legal move").play(&mut ()).0;
                     }

@@ -14,7 +14,6 @@ pub mod deadline;
 mod fields;
 mod filter;
 mod page_token;
-mod position_step;
 pub mod proto;
 pub mod reason;
 mod records;
@@ -27,6 +26,8 @@ mod session_list;
 mod session_request;
 mod session_service;
 mod sight;
+mod step_items;
+mod step_results;
 mod streams;
 
 pub use by_size::BySize;
