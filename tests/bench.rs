@@ -128,6 +128,23 @@ async fn moves_acknowledged_are_moves_stored() {
     assert_eq!(games, ["ali_guli_mane", "ayoayo", "gore", "hoyito3", "kiothi"]);
 }
 
+/// On streams sessions have several moves on their way, each drawn before the last one is answered.
+#[tokio::test]
+async fn moves_acknowledged_on_streams_are_moves_stored() {
+    let server = Server::start();
+    let flags = ["--stream", "--duration", "1s", "--concurrency", "50", "--connections", "2", "--sessions", "20"];
+    let output = server.bench(&flags).output().expect("the program");
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    let report = report(&output);
+    assert_eq!((count(&report["failed"]), count(&report["sessions"])), (0, 20), "{report}");
+    let by_call = report["by_call"].as_object().expect("kinds of calls");
+    let stored = sessions(&mut server.client().await, report["bench"].as_str()).await;
+    assert_eq!(stored.iter().map(moves).sum::<u64>(), count(&by_call[APPLY]["succeeded"]));
+    let replaced = by_call.get("create").map_or(0, |calls| count(&calls["succeeded"]));
+    assert_eq!(stored.len() as u64, 20 + replaced);
+    assert!(stored.iter().any(|session| moves(session) > 2), "several moves of a session");
+}
+
 #[tokio::test]
 async fn a_rate_is_kept_and_only_the_games_that_are_named_are_played() {
     let server = Server::start();
@@ -146,8 +163,12 @@ async fn a_rate_is_kept_and_only_the_games_that_are_named_are_played() {
 
 /// Starts a bench without end, and waits until it plays.
 async fn start_playing(server: &Server) -> Child {
+    start_playing_by(server, &[]).await
+}
+
+async fn start_playing_by(server: &Server, flags: &[&str]) -> Child {
     let mut bench = server.bench(&["--duration", "1h", "--concurrency", "4"]);
-    let bench = bench.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the program");
+    let bench = bench.args(flags).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the program");
     let mut client = server.client().await;
     while !sessions(&mut client, None).await.iter().any(|session| moves(session) > 0) {
         tokio::task::yield_now().await;
@@ -175,8 +196,14 @@ async fn an_interrupt_ends_it_with_its_report() {
 
 #[tokio::test]
 async fn a_server_that_goes_away_is_failed_calls_with_their_code_and_an_exit_code() {
+    for flags in [&[][..], &["--stream"]] {
+        a_server_goes_away(flags).await;
+    }
+}
+
+async fn a_server_goes_away(flags: &[&str]) {
     let mut server = Server::start();
-    let bench = start_playing(&server).await;
+    let bench = start_playing_by(&server, flags).await;
     server.child.kill().expect("it can be killed");
     server.child.wait().expect("its end");
     interrupt(&bench);
@@ -216,6 +243,8 @@ fn flags_that_make_no_sense_are_refused_with_what_is_expected() {
         (&["--rate=-1"], "0..=1000000"),
         (&["--games", "chess"], "one of ali_guli_mane, ayoayo, gore, hoyito3, kiothi"),
         (&["--games", ""], "one of"),
+        (&["--stream", "--sessions", "65"], "here 1 to 64"),
+        (&["--stream", "--calls", "get"], "cannot be used with"),
         (&["--calls", "resign=1"], "apply, legal, get, health"),
         (&["--calls", "apply=0"], "from 1 to 1000"),
         (&["--calls", "get,get"], "named twice"),

@@ -49,6 +49,7 @@ use crate::store::Store;
 use live::Slots;
 use quota::Quota;
 use std::sync::Arc;
+use tokio::sync::Semaphore;
 use under_way::UnderWay;
 use watched::WatchedSessions;
 
@@ -62,6 +63,8 @@ pub struct Sessions {
     quota: Arc<Quota>,
     under_way: UnderWay,
     watched: Arc<WatchedSessions>,
+    /// Of watchers that wait to be told of what others know already.
+    turns: Arc<Semaphore>,
 }
 
 impl Sessions {
@@ -76,6 +79,7 @@ impl Sessions {
             quota: Arc::new(Quota::new(0)),
             under_way: UnderWay::new(0),
             watched: Arc::new(WatchedSessions::new()),
+            turns: Arc::new(Semaphore::new(watch::TURNS)),
         }
     }
 

@@ -5,10 +5,12 @@ use super::watched::{RECENT, Seat};
 use super::{EventRecord, Events, ServiceError, Sessions};
 use crate::store::{Change, Changed, Cursor, Filter};
 use std::sync::Arc;
-use tokio::sync::watch;
+use tokio::sync::{OwnedSemaphorePermit, watch};
 
 /// Events that are read at a time, at most.
 const PAGE: usize = 100;
+/// Watchers that are told at a time of what others know already, at most.
+pub(super) const TURNS: usize = 4;
 
 /// What a watcher has not been told yet, or the beginning of it.
 #[derive(Debug, Clone)]
@@ -51,8 +53,7 @@ impl Watch {
     /// [`ServiceError::NotFound`], [`ServiceError::VersionAhead`], or the store's.
     pub async fn news(&mut self, after: u32, want_steps: bool) -> Result<News, ServiceError> {
         let latest = *self.seat.latest.borrow_and_update();
-        let near_end = latest > after && latest - after <= RECENT as u32;
-        if near_end && self.seat.watched.is_shared() {
+        if is_near(after, latest) && self.seat.watched.is_shared() {
             // Locked while one reads, so that the others find what it has read.
             let mut recent = self.seat.watched.recent[usize::from(want_steps)].lock().await;
             if recent.version() < latest {
@@ -83,6 +84,17 @@ impl Watch {
         Ok(read)
     }
 
+    /// The turn of a watcher that has fallen behind or looks only because it is time to, to be kept until it has been told. None for
+    /// one that keeps up, which waits for nobody: thousands of the others may look at once, and would keep it from reading.
+    pub async fn turn(&self, after: u32) -> Option<OwnedSemaphorePermit> {
+        let latest = *self.seat.latest.borrow();
+        if is_near(after, latest) {
+            return None;
+        }
+        // It fails only when it is closed, which it never is.
+        self.sessions.turns.clone().acquire_owned().await.ok()
+    }
+
     /// Whether there may be news after a version that [`Watch::news`] has not seen, as far as anybody has told.
     #[must_use]
     pub fn is_behind(&self, version: u32) -> bool {
@@ -94,6 +106,11 @@ impl Watch {
         // It fails only without a sender, and this watch holds it.
         let _ = self.seat.latest.changed().await;
     }
+}
+
+/// Whether a watcher that has everything up to a version is told of the last few events, having been told that there are some.
+fn is_near(after: u32, latest: u32) -> bool {
+    latest > after && latest - after <= RECENT as u32
 }
 
 /// Takes off the last change, of which more may follow, unless there is no other.

@@ -3,15 +3,17 @@
 use super::mix::{Call, Mix};
 use super::pace::Pace;
 use super::plan::Plan;
-use super::player::Player;
-use super::tally::{Fault, Tally};
+use super::player::{Player, creation};
+use super::stream::Streamer;
+use super::tally::{Fault, Tally, lock};
 use crate::cli::Failure;
 use crate::cli::peer::with_causes;
 use crate::game::Rules;
 use crate::random::SeededDice;
 use crate::wire::proto;
 use crate::wire::proto::session_service_client::SessionServiceClient;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use futures_util::future::try_join_all;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tokio::task::JoinSet;
 use tonic::transport::Channel;
@@ -21,13 +23,13 @@ use tonic_health::pb::health_client::HealthClient;
 /// A call that has no answer by then has failed.
 const PATIENCE: Duration = Duration::from_secs(10);
 /// A caller waits so long after a failure, so that a server that is down is not asked as fast as it can be refused.
-const PAUSE: Duration = Duration::from_millis(100);
-/// The label of all sessions that are made.
-const LABEL: &str = "bench";
+pub const PAUSE: Duration = Duration::from_millis(100);
 
 /// Callers that are about to begin.
 pub struct Load {
     callers: Vec<Caller>,
+    /// In their place, where moves go over streams.
+    streamers: Vec<Streamer>,
     rate: Option<u32>,
 }
 
@@ -44,25 +46,24 @@ impl Load {
                 ))
             })?);
         }
-        let callers = (0..plan.concurrency).zip(channels.iter().cycle());
-        let callers = callers.map(|(number, channel)| Caller::new(number, channel.clone(), plan)).collect();
-        Ok(Load { callers, rate: plan.rate })
+        let (callers, streamers) = if plan.stream { (0, plan.connections) } else { (plan.concurrency, 0) };
+        let callers = (0..callers).zip(channels.iter().cycle());
+        let streamers = (0..streamers).zip(&channels);
+        Ok(Load {
+            callers: callers.map(|(number, channel)| Caller::new(number, channel.clone(), plan)).collect(),
+            streamers: streamers.map(|(number, channel)| Streamer::new(number, channel.clone(), plan)).collect(),
+            rate: plan.rate,
+        })
     }
 
     /// Makes the first sessions, which is not measured.
     pub async fn make_sessions(&mut self) -> Result<(), Failure> {
-        let mut making = JoinSet::new();
-        for mut caller in self.callers.drain(..) {
-            making.spawn(async move { caller.make_sessions().await.map(|()| caller) });
-        }
-        while let Some(made) = making.join_next().await {
-            self.callers.push(made.map_err(Failure::run)?.map_err(|Fault { code, reason }| {
-                Failure::run(format!(
-                    "the server makes no sessions: CreateSession failed with {code} {reason}; its log may say why"
-                ))
-            })?);
-        }
-        Ok(())
+        let callers = try_join_all(self.callers.iter_mut().map(Caller::make_sessions));
+        let streamers = try_join_all(self.streamers.iter_mut().map(Streamer::make_sessions));
+        let made = futures_util::future::try_join(callers, streamers).await;
+        made.map(drop).map_err(|Fault { code, reason }| {
+            Failure::run(format!("the server makes no sessions: CreateSession failed with {code} {reason}; its log may say why"))
+        })
     }
 
     /// Begins.
@@ -72,6 +73,9 @@ impl Load {
         let mut callers = JoinSet::new();
         for caller in self.callers {
             callers.spawn(caller.work(pace.clone(), tally.clone()));
+        }
+        for streamer in self.streamers {
+            callers.spawn(streamer.work(pace.clone(), tally.clone()));
         }
         Running { pace, tally, callers }
     }
@@ -102,10 +106,6 @@ impl Running {
         }
         Ok(std::mem::replace(&mut *lock(&self.tally), Tally::new()))
     }
-}
-
-fn lock(tally: &Mutex<Tally>) -> MutexGuard<'_, Tally> {
-    tally.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Makes one call at a time, on sessions of its own in turn.
@@ -189,10 +189,10 @@ impl Caller {
             Call::Apply => {
                 // After a failure it is not known where the session stands: it is given up.
                 let mut player = self.players[self.turn].1.take().expect("chosen because it can be played");
-                let answer = self.sessions.apply_move(player.play(&mut self.dice)).await?;
-                let right = player.check(answer.get_ref());
+                let (request, right) = player.play(&mut self.dice);
+                let answer = self.sessions.apply_move(request).await?;
                 if self.checked {
-                    right?;
+                    right.check(answer.get_ref())?;
                 }
                 self.players[self.turn].1 = Some(player);
                 Ok(())
@@ -207,12 +207,7 @@ impl Caller {
     /// Makes the session whose turn it is.
     async fn create(&mut self) -> Result<(), Fault> {
         let rules = self.players[self.turn].0;
-        let request = proto::CreateSessionRequest {
-            game: rules.game().id().to_owned(),
-            labels: [(LABEL.to_owned(), self.label.clone())].into(),
-            ..Default::default()
-        };
-        let answer = self.sessions.create_session(request).await?.into_inner();
+        let answer = self.sessions.create_session(creation(rules, &self.label)).await?.into_inner();
         self.players[self.turn].1 = Some(Player::new(answer.session, rules)?);
         Ok(())
     }

@@ -6,6 +6,7 @@ mod pace;
 mod plan;
 mod player;
 mod report;
+mod stream;
 mod tally;
 
 pub use plan::Args;

@@ -41,6 +41,10 @@ pub struct Args {
     /// Calls that are made, with how often each: apply (ApplyMove), legal (ListLegalMoves), get (GetSession), health
     #[arg(long, value_name = "CALL=N,...", default_value = "apply=1")]
     calls: Mix,
+    /// Make the moves as commands of a Play stream for each connection. A session may then have several on their way, as many as
+    /// --concurrency is more than --sessions
+    #[arg(long, conflicts_with = "calls")]
+    stream: bool,
     /// Seed of the moves
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
@@ -63,10 +67,12 @@ pub struct Plan {
     pub duration: Duration,
     /// Calls per second; none: as many as are answered.
     pub rate: Option<u32>,
-    /// At least as many as calls in flight, so that no two calls in flight are about the same session.
+    /// At least as many as calls in flight, so that no two calls in flight are about the same session; of streams, as many as streams.
     pub sessions: u32,
     pub games: Vec<Game>,
     pub mix: Mix,
+    /// Whether moves are commands of streams.
+    pub stream: bool,
     pub seed: u64,
     /// Whether answers to moves are held against the rules.
     pub checked: bool,
@@ -85,7 +91,12 @@ impl Args {
         }
         let Peer { address, endpoint } = self.peer.peer()?;
         let sessions = sessions.unwrap_or(concurrency);
-        if sessions < concurrency {
+        if self.stream && !(connections..=concurrency).contains(&sessions) {
+            return Err(Failure::usage(format!(
+                "--sessions {sessions} with --stream is a number from --connections to --concurrency, here {connections} to {concurrency}"
+            )));
+        }
+        if sessions < concurrency && !self.stream {
             return Err(Failure::usage(format!(
                 "--sessions {sessions} is fewer than --concurrency {concurrency}: each call in flight needs a session of its own"
             )));
@@ -103,6 +114,7 @@ impl Args {
             sessions,
             games,
             mix: self.calls,
+            stream: self.stream,
             seed: self.seed,
             checked: !self.unchecked,
             label: uuid::Uuid::now_v7().to_string(),

@@ -5,6 +5,18 @@ use crate::game::{Dice, Guards, Record, Rules};
 use crate::session::check_session_id;
 use crate::wire::proto;
 
+/// The label of all sessions that are made.
+const LABEL: &str = "bench";
+
+/// Asks for a session to play by these rules.
+pub fn creation(rules: Rules, label: &str) -> proto::CreateSessionRequest {
+    proto::CreateSessionRequest {
+        game: rules.game().id().to_owned(),
+        labels: [(LABEL.to_owned(), label.to_owned())].into(),
+        ..Default::default()
+    }
+}
+
 pub struct Player {
     session_id: String,
     version: u32,
@@ -28,27 +40,36 @@ impl Player {
         self.record.position().is_over()
     }
 
-    /// Draws a move, plays it here, and says how to ask the server for it.
-    pub fn play(&mut self, dice: &mut impl Dice) -> proto::ApplyMoveRequest {
+    /// Draws a move, plays it here, and says how to ask the server for it and what to be answered. Others may be on their way before it.
+    pub fn play(&mut self, dice: &mut impl Dice) -> (proto::ApplyMoveRequest, Right) {
         let mv = self.record.rules().sample(self.record.position(), dice).expect("a game that is not over has moves");
         self.record.play(mv, &mut ()).expect("a drawn move is legal");
-        proto::ApplyMoveRequest {
+        let request = proto::ApplyMoveRequest {
             session_id: self.session_id(),
             r#move: Some(proto::Move { kind: None, text: mv.to_string() }),
             expected_version: Some(self.version),
             request_id: format!("move-{}", self.version),
             ..Default::default()
-        }
-    }
-
-    /// Holds the server's answer to the last move against the game here.
-    pub fn check(&mut self, answer: &proto::ApplyMoveResponse) -> Result<(), Fault> {
+        };
         // A move is one event; the end of a round and of the match are two more.
-        let events = if self.is_over() { 3 } else { 1 };
-        self.version += events;
+        self.version += if self.is_over() { 3 } else { 1 };
+        (request, Right { version: self.version, position: self.record.position().to_string(), over: self.is_over() })
+    }
+}
+
+/// The right answer to a move.
+pub struct Right {
+    version: u32,
+    position: String,
+    over: bool,
+}
+
+impl Right {
+    /// Holds the server's answer against it.
+    pub fn check(&self, answer: &proto::ApplyMoveResponse) -> Result<(), Fault> {
         let right = answer.version == self.version
-            && answer.position == self.record.position().to_string()
-            && answer.match_result.is_some() == self.is_over()
+            && answer.position == self.position
+            && answer.match_result.is_some() == self.over
             && !answer.replayed;
         if right { Ok(()) } else { Err(Fault::wrong_answer()) }
     }

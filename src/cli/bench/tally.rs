@@ -4,6 +4,7 @@ use super::mix::Call;
 use crate::wire::reason::code_name;
 use hdrhistogram::Histogram;
 use std::collections::BTreeMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tonic::Status;
 use tonic_types::StatusExt;
@@ -39,6 +40,11 @@ impl From<Status> for Fault {
 pub struct Tally {
     calls: BTreeMap<Call, CallTally>,
     faults: BTreeMap<(Call, Fault), u64>,
+}
+
+/// The tally that all callers share.
+pub fn lock(tally: &Mutex<Tally>) -> MutexGuard<'_, Tally> {
+    tally.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// The calls of one kind.

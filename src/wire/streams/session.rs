@@ -145,6 +145,7 @@ impl Source for Watcher {
         if self.at_end && !self.watch.is_behind(self.version) {
             return Ok(None);
         }
+        let _turn = self.watch.turn(self.version).await;
         // What may be seen is asked first: what is stored later than that may be more.
         let sight = self.handlers.watch_sight(&self.caller, &self.session_id).await?;
         let news = self.watch.news(self.version, self.include_steps).await?;

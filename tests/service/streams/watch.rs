@@ -225,3 +225,29 @@ async fn time_that_runs_out_is_told_though_nobody_looks() {
     keeper.abort();
     assert!(events.iter().any(|event| matches!(event.body, Some(Body::TimedOut(_)))), "{events:?}");
 }
+
+/// However many have fallen behind or look for no reason, those who keep up need not wait for them.
+#[tokio::test]
+async fn who_keeps_up_waits_for_nobody() {
+    let app = App::start().await;
+    let id = app.create("ayoayo").await;
+    let watch = || app.service.watch(&id, 100).expect("room");
+    let mut behind = Vec::new();
+    let mut turns = Vec::new();
+    while let Ok(turn) = timeout(Duration::from_millis(50), watch().turn(0)).await {
+        turns.push(turn.expect("it was told of nothing, and looks because it is time to"));
+        behind.push(watch());
+        assert!(turns.len() < 100, "turns without end");
+    }
+    let mut prompt = watch();
+    let version = app.play(&id, "0").await.version;
+    let told = timeout(PATIENCE, async {
+        prompt.changed().await;
+        assert!(prompt.turn(version - 1).await.is_none(), "it keeps up");
+        prompt.news(version - 1, false).await.expect("news")
+    });
+    assert_eq!(told.await.expect("at once").version, version);
+    // A turn that ends is the next one's.
+    turns.pop();
+    timeout(PATIENCE, behind[0].turn(version)).await.expect("in time").expect("a turn");
+}
