@@ -31,7 +31,8 @@ mod wire {
         tonic_prost_build::configure()
             .btree_map(".")
             .codec_path("crate::wire::codec::MessageCodec")
-            .extern_path(".mancala.v1.PositionStep", "crate::wire::proto::PositionStep")
+            .extern_path(".mancala.v1.StepPositionsRequest", "crate::wire::proto::StepPositionsRequest")
+            .extern_path(".mancala.v1.StepPositionsResponse", "crate::wire::proto::StepPositionsResponse")
             .compile_fds(compiler.file_descriptor_set())?;
         Ok(())
     }

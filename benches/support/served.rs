@@ -1,6 +1,9 @@
 //! A server as a process of its own, whose processor time can be told.
 
 use mancala::wire::proto::rules_service_client::RulesServiceClient;
+use std::collections::HashMap;
+use std::ffi::OsString;
+use std::fs::DirEntry;
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
@@ -35,13 +38,26 @@ impl Served {
         RulesServiceClient::connect(format!("http://{}", self.address)).await.expect("a connection")
     }
 
-    /// Processor time so far, of the program and of the system for it, in hundredths of a second, as Linux counts it.
-    pub fn time(&self) -> Duration {
-        let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.process.id())).expect("it runs");
-        // Behind the program's name, which may hold blanks, the first field is the third of all.
-        let (_, fields) = stat.rsplit_once(')').expect("a name in brackets");
-        let fields = fields.split_whitespace().skip(11).take(2);
-        Duration::from_millis(fields.map(|ticks| ticks.parse::<u64>().expect("a number") * 10).sum())
+    /// Processor time so far of each of its threads, of the program and of the system for it.
+    fn times(&self) -> HashMap<OsString, Duration> {
+        let threads = std::fs::read_dir(format!("/proc/{}/task", self.process.id())).expect("it runs");
+        let of_thread = |thread: std::io::Result<DirEntry>| {
+            let thread = thread.ok()?;
+            // A thread may end meanwhile.
+            let times = std::fs::read_to_string(thread.path().join("schedstat")).ok()?;
+            let nanos = times.split(' ').next()?.parse().expect("a number");
+            Some((thread.file_name(), Duration::from_nanos(nanos)))
+        };
+        threads.filter_map(of_thread).collect()
+    }
+
+    /// Processor time that it takes for something.
+    pub async fn time_for(&self, work: impl Future<Output = ()>) -> Duration {
+        let before = self.times();
+        work.await;
+        // A thread that has ended had nothing to do for seconds before.
+        let spent = |(thread, time): (OsString, Duration)| time - before.get(&thread).copied().unwrap_or_default();
+        self.times().into_iter().map(spent).sum()
     }
 }
 

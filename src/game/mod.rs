@@ -35,6 +35,7 @@ mod setup;
 mod sowing;
 pub mod text;
 mod variant;
+mod write;
 
 pub use dice::Dice;
 pub use game_id::{COMMON_PAGE, Game};
@@ -49,5 +50,5 @@ pub use rules::{Legal, Rules};
 pub use seat::{BySeat, Seat};
 pub use setup::{SetUp, SetUpFault, SetUpPit};
 pub use sowing::MAX_LAPS;
-pub use text::TextError;
+pub use text::{PositionError, TextError};
 pub use variant::Ply;

@@ -32,7 +32,20 @@ impl<'a> Reader<'a> {
     #[cold]
     #[inline(never)]
     pub(super) fn error<T>(&self, expected: &'static str) -> Result<T, TextError> {
-        Err(TextError { at: self.text[..self.at].chars().count() + 1, expected })
+        self.error_before(self.at, expected)
+    }
+
+    /// The same, of something that began at a place that was passed since.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn error_before<T>(&self, at: usize, expected: &'static str) -> Result<T, TextError> {
+        Err(TextError { at: self.text[..at].chars().count() + 1, expected })
+    }
+
+    /// The place that comes next.
+    #[inline]
+    pub(super) fn at(&self) -> usize {
+        self.at
     }
 
     #[inline]
@@ -101,17 +114,26 @@ impl<'a> Reader<'a> {
         if digits > 0 { Ok(number) } else { self.error(expected) }
     }
 
-    /// A number of one or two digits with a comma behind it, which is taken too. Nearly all pits are such, so that they are worth a reader
+    /// Numbers of one or two digits with a comma behind each, which are taken too. Nearly all pits are such, so that they are worth a reader
     /// of their own.
     #[inline]
-    pub(super) fn take_plain_pit(&mut self) -> Option<u8> {
-        let (seeds, length) = match *self.rest() {
-            [ones @ b'0'..=b'9', b',', ..] => (ones - b'0', 2),
-            [tens @ b'0'..=b'9', ones @ b'0'..=b'9', b',', ..] => ((tens - b'0') * 10 + (ones - b'0'), 3),
-            _ => return None,
-        };
-        self.at += length;
-        Some(seeds)
+    pub(super) fn take_plain_pits(&mut self, mut take: impl FnMut(u8)) {
+        let mut rest = self.rest();
+        loop {
+            let seeds = match *rest {
+                [ones @ b'0'..=b'9', b',', ref behind @ ..] => {
+                    rest = behind;
+                    ones - b'0'
+                }
+                [tens @ b'0'..=b'9', ones @ b'0'..=b'9', b',', ref behind @ ..] => {
+                    rest = behind;
+                    (tens - b'0') * 10 + (ones - b'0')
+                }
+                _ => break,
+            };
+            take(seeds);
+        }
+        self.at = self.text.len() - rest.len();
     }
 
     /// A number below 256.

@@ -4,7 +4,7 @@ use super::gore::{MAX_OFFER, price};
 use super::opening::EMPTIED;
 use super::rules::with_variant;
 use super::variant::Variant;
-use super::{BySeat, EndReason, Game, MAX_PITS, Phase, PitSet, Pits, Position, Rules, Seat};
+use super::{BySeat, EndReason, Game, MAX_PITS, Phase, PitSet, Pits, Position, Ring, Rules, Seat};
 use thiserror::Error;
 
 /// A pit as it is written in a set-up.
@@ -180,11 +180,21 @@ impl SetUp {
     /// # Errors
     /// All faults at once.
     pub fn position(&self, rules: &Rules) -> Result<Position, Vec<SetUpFault>> {
-        let mut faults = self.shape_faults(rules);
+        let mut board = Board::new(rules.game().ring());
+        for seat in Seat::BOTH {
+            self.rows[seat].iter().for_each(|&pit| board.add(seat, pit));
+        }
+        self.judge(rules, &board)
+    }
+
+    /// The same, its rows having been put on a board of the rules' game.
+    #[inline]
+    pub(super) fn judge(&self, rules: &Rules, board: &Board) -> Result<Position, Vec<SetUpFault>> {
+        let mut faults = self.shape_faults(rules, board);
         if !faults.is_empty() {
             return Err(faults);
         }
-        let position = self.assemble();
+        let position = self.assemble(board);
         let own = position.occupied() & position.controlled(self.to_act);
         match self.phase {
             Phase::Open1 | Phase::Open2 => faults.extend(too_few_to_redistribute(&position)),
@@ -212,38 +222,31 @@ impl SetUp {
         if faults.is_empty() { Ok(position) } else { Err(faults) }
     }
 
-    /// What can be said before there is a board.
-    fn shape_faults(&self, rules: &Rules) -> Vec<SetUpFault> {
+    /// What can be said before there is a position.
+    fn shape_faults(&self, rules: &Rules, board: &Board) -> Vec<SetUpFault> {
         let game = self.game;
         let mut faults = Vec::new();
         if game != rules.game() {
             return vec![SetUpFault::OtherGame { found: game, expected: rules.game() }];
         }
         for seat in Seat::BOTH {
-            let (found, expected) = (self.rows[seat].len(), game.ring().row);
+            let (found, expected) = (board.lengths[seat], game.ring().row);
             if found != usize::from(expected) {
                 faults.push(SetUpFault::RowLength { seat, found, expected });
             }
         }
-        // One look at the pits for all that is asked of them: set-ups are read by the thousand.
-        let mut found = u32::from(self.banks[Seat::South]) + u32::from(self.banks[Seat::North]);
-        let (mut crossed, mut marked, mut closed, mut count) = (false, false, false, 0);
-        for seat in Seat::BOTH {
-            for pit in &self.rows[seat] {
-                found += u32::from(pit.seeds);
-                crossed |= pit.crossed;
-                marked |= pit.marked;
-                closed |= pit.closed;
-                count += usize::from(pit.closed && pit.seeds > 0);
-            }
-        }
+        let found = board.seeds + u32::from(self.banks[Seat::South]) + u32::from(self.banks[Seat::North]);
         let expected = rules.start().on_board();
-        let mut fault_if = |wrong: bool, fault: SetUpFault| faults.extend(wrong.then_some(fault));
+        let mut fault_if = |wrong: bool, fault: SetUpFault| {
+            if wrong {
+                faults.push(fault);
+            }
+        };
         fault_if(found != expected, SetUpFault::SeedTotal { found, expected });
-        fault_if(game != Game::Gore && crossed, SetUpFault::NoTrades { game });
-        fault_if(game != Game::Kiothi && marked, SetUpFault::NoMarks { game });
-        fault_if(game != Game::AliGuliMane && closed, SetUpFault::NoClosedPits { game });
-        fault_if(count > 0, SetUpFault::ClosedPitsHoldSeeds { count });
+        fault_if(game != Game::Gore && board.has_crossed, SetUpFault::NoTrades { game });
+        fault_if(game != Game::Kiothi && board.has_marked, SetUpFault::NoMarks { game });
+        fault_if(game != Game::AliGuliMane && board.has_closed, SetUpFault::NoClosedPits { game });
+        fault_if(board.closed_with_seeds > 0, SetUpFault::ClosedPitsHoldSeeds { count: board.closed_with_seeds });
         fault_if(!game.has_phase(self.phase), SetUpFault::NoSuchPhase { game });
         fault_if(game != Game::Ayoayo && self.last_sower.is_some(), SetUpFault::NoLastSower { game });
         fault_if(game != Game::Hoyito3 && self.heir.is_some(), SetUpFault::NoHeir { game });
@@ -252,37 +255,76 @@ impl SetUp {
         faults
     }
 
-    /// The board, now that its shape is right.
-    fn assemble(&self) -> Position {
-        let ring = self.game.ring();
-        let mut pits: Pits = [0; MAX_PITS];
-        let mut crossed = PitSet::EMPTY;
-        let mut marked = PitSet::EMPTY;
-        let mut closed = PitSet::EMPTY;
-        for (seat, first) in [(Seat::South, 0), (Seat::North, ring.row)] {
-            for (index, pit) in (first..).zip(&self.rows[seat]) {
-                pits[usize::from(index)] = pit.seeds as u8;
-                let this = PitSet::of(index);
-                if pit.crossed {
-                    crossed = crossed | this;
-                }
-                if pit.marked {
-                    marked = marked | this;
-                }
-                if pit.closed {
-                    closed = closed | this;
-                }
-            }
-        }
+    /// The position, now that its shape is right.
+    #[inline]
+    fn assemble(&self, board: &Board) -> Position {
         Position {
             banks: BySeat::new(self.banks[Seat::South] as u8, self.banks[Seat::North] as u8),
-            north_controls: ring.row(Seat::North) ^ crossed,
-            marked,
-            closed,
+            north_controls: self.game.ring().row(Seat::North) ^ board.crossed,
+            marked: board.marked,
+            closed: board.closed,
             last_sower: self.last_sower,
             heir: self.heir,
             refused: self.refused,
-            ..Position::new(self.game, pits, self.to_act, self.phase)
+            ..Position::new(self.game, board.pits, self.to_act, self.phase)
+        }
+    }
+}
+
+/// The rows of a set-up on the board of a game, and what is asked of their pits, also of those that have no place on it.
+pub(super) struct Board {
+    ring: Ring,
+    lengths: BySeat<usize>,
+    pits: Pits,
+    seeds: u32,
+    crossed: PitSet,
+    marked: PitSet,
+    closed: PitSet,
+    has_crossed: bool,
+    has_marked: bool,
+    has_closed: bool,
+    closed_with_seeds: usize,
+}
+
+impl Board {
+    pub(super) fn new(ring: Ring) -> Board {
+        Board {
+            ring,
+            lengths: BySeat::default(),
+            pits: [0; MAX_PITS],
+            seeds: 0,
+            crossed: PitSet::EMPTY,
+            marked: PitSet::EMPTY,
+            closed: PitSet::EMPTY,
+            has_crossed: false,
+            has_marked: false,
+            has_closed: false,
+            closed_with_seeds: 0,
+        }
+    }
+
+    /// Adds the next pit of a seat's row.
+    #[inline]
+    pub(super) fn add(&mut self, seat: Seat, pit: SetUpPit) {
+        let place = self.lengths[seat];
+        self.lengths[seat] += 1;
+        self.seeds += u32::from(pit.seeds);
+        let first = if seat == Seat::South { 0 } else { self.ring.row };
+        let index = usize::from(first) + place;
+        let on_board = place < usize::from(self.ring.row);
+        if on_board {
+            self.pits[index] = pit.seeds as u8;
+        }
+        if pit.crossed || pit.marked || pit.closed {
+            self.has_crossed |= pit.crossed;
+            self.has_marked |= pit.marked;
+            self.has_closed |= pit.closed;
+            self.closed_with_seeds += usize::from(pit.closed && pit.seeds > 0);
+            let at = if on_board { PitSet::of(index as u8) } else { PitSet::EMPTY };
+            let only_if = |is: bool| if is { at } else { PitSet::EMPTY };
+            self.crossed = self.crossed | only_if(pit.crossed);
+            self.marked = self.marked | only_if(pit.marked);
+            self.closed = self.closed | only_if(pit.closed);
         }
     }
 }

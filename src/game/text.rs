@@ -1,10 +1,9 @@
 //! Positions and moves as text, short enough to type and lossless for play.
 #![doc = include_str!("pages/notation.md")]
 
-use super::line::Line;
 use super::reader::Reader;
-use super::setup::{SetUp, SetUpPit};
-use super::{BySeat, EndReason, Game, MAX_PITS, Move, Phase, PitSet, Position, Redistribution, Seat};
+use super::setup::{Board, SetUp, SetUpFault, SetUpPit};
+use super::{BySeat, EndReason, Game, MAX_PITS, Move, Phase, PitSet, Position, Redistribution, Rules, Seat};
 use std::fmt;
 use std::str::FromStr;
 use thiserror::Error;
@@ -27,46 +26,95 @@ impl FromStr for SetUp {
     type Err = TextError;
 
     fn from_str(text: &str) -> Result<SetUp, TextError> {
-        let mut reader = Reader::new(text)?;
-        reader.skip_blanks();
-        let before = reader;
-        let Some(game) = Game::from_id(reader.word()) else {
-            return before.error("a game: ali_guli_mane, ayoayo, gore, hoyito3 or kiothi");
-        };
-        reader.gap("a blank, then the pits")?;
-        let south = row(&mut reader)?;
-        reader.expect(b'/', "another pit (,) or North's row (/)")?;
-        let north = row(&mut reader)?;
-        reader.gap("another pit (,) or a blank, then the banks")?;
-        let south_bank = reader.number("South's bank")?;
-        reader.expect(b'-', "- and North's bank")?;
-        let north_bank = reader.number("North's bank")?;
-        reader.gap("a blank, then the seat to act")?;
-        let to_act = reader.seat()?;
-        reader.gap("a blank, then the phase")?;
-        let phase = phase(&mut reader)?;
-        let mut set_up = SetUp {
-            game,
-            rows: BySeat::new(south, north),
-            banks: BySeat::new(south_bank, north_bank),
-            to_act,
-            phase,
-            last_sower: None,
-            heir: None,
-            refused: BySeat::default(),
-        };
-        while key(&mut reader, &mut set_up)? {}
-        reader.end("last=, heir=, refused= (each once) or the end of the text")?;
-        Ok(set_up)
+        let row = || Vec::with_capacity(MAX_PITS / 2);
+        let mut rows = BySeat::new(row(), row());
+        let rest = read(text, &mut |seat, pit| rows[seat].push(pit))?;
+        Ok(SetUp { rows, ..rest })
     }
 }
 
-fn row(reader: &mut Reader) -> Result<Vec<SetUpPit>, TextError> {
-    let mut pits = Vec::with_capacity(MAX_PITS / 2);
-    loop {
-        while let Some(seeds) = reader.take_plain_pit() {
-            pits.push(SetUpPit { seeds: seeds.into(), ..SetUpPit::default() });
+impl Rules {
+    /// Reads a position that can be played by these rules: the same as a [`SetUp`] and its [`SetUp::position`], but quicker, since no
+    /// rows are kept.
+    ///
+    /// # Errors
+    /// [`PositionError`]: what can't be read, or all that can't be played.
+    pub fn read(&self, text: &str) -> Result<Position, PositionError> {
+        let mut board = Board::new(self.game().ring());
+        let rest = read(text, &mut |seat, pit| board.add(seat, pit))?;
+        rest.judge(self, &board).map_err(PositionError::SetUp)
+    }
+}
+
+/// Why a text is no position.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum PositionError {
+    /// It can't be read.
+    Text(TextError),
+    /// It can't be played; all that is wrong with it.
+    SetUp(Vec<SetUpFault>),
+}
+
+impl From<TextError> for PositionError {
+    fn from(error: TextError) -> PositionError {
+        PositionError::Text(error)
+    }
+}
+
+impl std::error::Error for PositionError {}
+
+impl fmt::Display for PositionError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            PositionError::Text(error) => error.fmt(f),
+            PositionError::SetUp(faults) => {
+                let faults: Vec<_> = faults.iter().map(ToString::to_string).collect();
+                f.write_str(&faults.join("; "))
+            }
         }
+    }
+}
+
+/// Reads a position whose pits are handed on one by one: in what is returned the rows are empty.
+#[inline]
+fn read(text: &str, add: &mut impl FnMut(Seat, SetUpPit)) -> Result<SetUp, TextError> {
+    let mut reader = Reader::new(text)?;
+    reader.skip_blanks();
+    let from = reader.at();
+    let Some(game) = Game::from_id(reader.word()) else {
+        return reader.error_before(from, "a game: ali_guli_mane, ayoayo, gore, hoyito3 or kiothi");
+    };
+    reader.gap("a blank, then the pits")?;
+    row(&mut reader, &mut |pit| add(Seat::South, pit))?;
+    reader.expect(b'/', "another pit (,) or North's row (/)")?;
+    row(&mut reader, &mut |pit| add(Seat::North, pit))?;
+    reader.gap("another pit (,) or a blank, then the banks")?;
+    let south_bank = reader.number("South's bank")?;
+    reader.expect(b'-', "- and North's bank")?;
+    let north_bank = reader.number("North's bank")?;
+    reader.gap("a blank, then the seat to act")?;
+    let to_act = reader.seat()?;
+    reader.gap("a blank, then the phase")?;
+    let phase = phase(&mut reader)?;
+    let mut set_up = SetUp {
+        game,
+        rows: BySeat::new(Vec::new(), Vec::new()),
+        banks: BySeat::new(south_bank, north_bank),
+        to_act,
+        phase,
+        last_sower: None,
+        heir: None,
+        refused: BySeat::default(),
+    };
+    while key(&mut reader, &mut set_up)? {}
+    reader.end("last=, heir=, refused= (each once) or the end of the text")?;
+    Ok(set_up)
+}
+
+#[inline]
+fn row(reader: &mut Reader, add: &mut impl FnMut(SetUpPit)) -> Result<(), TextError> {
+    loop {
+        reader.take_plain_pits(|seeds| add(SetUpPit { seeds: seeds.into(), ..SetUpPit::default() }));
         let mut pit = SetUpPit::default();
         if reader.take_byte(b'x') {
             pit.closed = true;
@@ -75,15 +123,15 @@ fn row(reader: &mut Reader) -> Result<Vec<SetUpPit>, TextError> {
             pit.crossed = reader.take_byte(b'^');
             pit.marked = reader.take_byte(b'*');
         }
-        pits.push(pit);
+        add(pit);
         if !reader.take_byte(b',') {
-            return Ok(pits);
+            return Ok(());
         }
     }
 }
 
 fn phase(reader: &mut Reader) -> Result<Phase, TextError> {
-    let before = *reader;
+    let from = reader.at();
     match reader.word() {
         "sow" => Ok(Phase::Sow),
         "open1" => Ok(Phase::Open1),
@@ -95,19 +143,22 @@ fn phase(reader: &mut Reader) -> Result<Phase, TextError> {
         }
         "over" => {
             reader.expect(b':', ": and how the game ended")?;
-            let before = *reader;
+            let from = reader.at();
             let name = reader.word();
             match EndReason::ALL.into_iter().find(|reason| reason.name() == name) {
                 Some(reason) => Ok(Phase::Over(reason)),
-                None => before.error("how the game ended, such as no_move"),
+                None => reader.error_before(from, "how the game ended, such as no_move"),
             }
         }
-        _ => before.error("a phase: sow, open1, open2, bonus, answer:PITS or over:REASON"),
+        _ => reader.error_before(from, "a phase: sow, open1, open2, bonus, answer:PITS or over:REASON"),
     }
 }
 
 /// Reads one `KEY=VALUE` if there is one that was not read yet.
 fn key(reader: &mut Reader, set_up: &mut SetUp) -> Result<bool, TextError> {
+    if reader.peek().is_none() {
+        return Ok(false);
+    }
     let mut ahead = *reader;
     ahead.skip_blanks();
     if !ahead.is_behind_blank() {
@@ -128,124 +179,80 @@ fn key(reader: &mut Reader, set_up: &mut SetUp) -> Result<bool, TextError> {
     Ok(true)
 }
 
-impl fmt::Display for Position {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let ring = self.ring();
-        let mut line = Line::new();
-        line.text(self.game.id());
-        for pit in 0..ring.pits() {
-            let separator = if pit == 0 {
-                ' '
-            } else if pit == ring.row {
-                '/'
-            } else {
-                ','
-            };
-            line.letter(separator);
-            if self.closed.has(pit) {
-                line.letter('x');
-                continue;
-            }
-            line.number(self.seeds(pit));
-            if self.controller(pit) != ring.row_of(pit) {
-                line.letter('^');
-            }
-            if self.marked.has(pit) {
-                line.letter('*');
-            }
-        }
-        line.letter(' ');
-        line.number(self.banks[Seat::South]);
-        line.letter('-');
-        line.number(self.banks[Seat::North]);
-        line.letter(' ');
-        line.letter(self.to_act.letter());
-        line.letter(' ');
-        write_phase(&mut line, self.phase);
-        if let Some(seat) = self.last_sower {
-            line.text(" last=");
-            line.letter(seat.letter());
-        }
-        if let Some(seat) = self.heir {
-            line.text(" heir=");
-            line.letter(seat.letter());
-        }
-        line.text(match (self.refused[Seat::South], self.refused[Seat::North]) {
-            (true, true) => " refused=SN",
-            (true, false) => " refused=S",
-            (false, true) => " refused=N",
-            (false, false) => "",
-        });
-        f.write_str(line.as_str())
-    }
-}
-
-fn write_phase(line: &mut Line, phase: Phase) {
-    match phase {
-        Phase::Sow => line.text("sow"),
-        Phase::Open1 => line.text("open1"),
-        Phase::Open2 => line.text("open2"),
-        Phase::Bonus => line.text("bonus"),
-        Phase::Answer(pits) => {
-            line.text("answer:");
-            line.pits(pits);
-        }
-        Phase::Over(reason) => {
-            line.text("over:");
-            line.text(reason.name());
-        }
-    }
-}
-
-impl fmt::Display for Phase {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut line = Line::new();
-        write_phase(&mut line, *self);
-        f.write_str(line.as_str())
-    }
-}
-
 /// Reads a move; see the [module](self).
 impl FromStr for Move {
     type Err = TextError;
 
+    #[inline]
     fn from_str(text: &str) -> Result<Move, TextError> {
-        const EXPECTED: &str = "a move: PIT, PITxSEEDS, PIT+PIT>PIT:SEEDS,..., offer PITS, accept, decline or pass";
-        let mut reader = Reader::new(text)?;
-        reader.skip_blanks();
-        if !matches!(reader.peek(), Some(b'0'..=b'9')) {
-            let before = reader;
-            let mv = match reader.word() {
-                "accept" => Move::Answer { accept: true },
-                "decline" => Move::Answer { accept: false },
-                "pass" => Move::Pass,
-                "offer" => {
-                    reader.gap("a blank, then the pits on offer")?;
-                    Move::Offer(reader.pits()?)
-                }
-                _ => return before.error(EXPECTED),
-            };
-            reader.end("the end of the move")?;
-            return Ok(mv);
+        // Nearly all moves are such, so that they are worth a reader of their own.
+        match plain_sowing(text.as_bytes()) {
+            Some(mv) => Ok(mv),
+            None => read_move(text),
         }
-        let mut ahead = reader;
-        let pit = ahead.small("the index of a pit")?;
-        ahead.skip_blanks();
-        if ahead.take_byte(b'x') {
-            ahead.skip_blanks();
-            let seeds = ahead.small("the number of seeds")?;
-            ahead.end("the end of the move")?;
-            return Ok(Move::Sow { pit, seeds: Some(seeds) });
-        }
-        if ahead.peek().is_none() {
-            return Ok(Move::sow(pit));
-        }
-        let emptied = reader.pits()?;
-        reader.expect(b'>', "x and a number of seeds, + and another pit, > and placements, or the end of the move")?;
-        let placed = placements(&mut reader)?;
-        reader.end("another placement (,) or the end of the move")?;
-        Ok(Move::Redistribute(Redistribution { emptied, placed }))
     }
+}
+
+/// `PIT` or `PITxSEEDS` and nothing else, numbers of one or two digits.
+#[inline]
+fn plain_sowing(text: &[u8]) -> Option<Move> {
+    let (pit, rest) = plain_number(text)?;
+    let seeds = match rest {
+        [] => None,
+        [b'x', seeds @ ..] => match plain_number(seeds)? {
+            (seeds, []) => Some(seeds),
+            _ => return None,
+        },
+        _ => return None,
+    };
+    Some(Move::Sow { pit, seeds })
+}
+
+#[inline]
+fn plain_number(text: &[u8]) -> Option<(u8, &[u8])> {
+    match *text {
+        [tens @ b'0'..=b'9', ones @ b'0'..=b'9', ref rest @ ..] => Some(((tens - b'0') * 10 + (ones - b'0'), rest)),
+        [ones @ b'0'..=b'9', ref rest @ ..] => Some((ones - b'0', rest)),
+        _ => None,
+    }
+}
+
+fn read_move(text: &str) -> Result<Move, TextError> {
+    const EXPECTED: &str = "a move: PIT, PITxSEEDS, PIT+PIT>PIT:SEEDS,..., offer PITS, accept, decline or pass";
+    let mut reader = Reader::new(text)?;
+    reader.skip_blanks();
+    if !matches!(reader.peek(), Some(b'0'..=b'9')) {
+        let before = reader;
+        let mv = match reader.word() {
+            "accept" => Move::Answer { accept: true },
+            "decline" => Move::Answer { accept: false },
+            "pass" => Move::Pass,
+            "offer" => {
+                reader.gap("a blank, then the pits on offer")?;
+                Move::Offer(reader.pits()?)
+            }
+            _ => return before.error(EXPECTED),
+        };
+        reader.end("the end of the move")?;
+        return Ok(mv);
+    }
+    let mut ahead = reader;
+    let pit = ahead.small("the index of a pit")?;
+    ahead.skip_blanks();
+    if ahead.take_byte(b'x') {
+        ahead.skip_blanks();
+        let seeds = ahead.small("the number of seeds")?;
+        ahead.end("the end of the move")?;
+        return Ok(Move::Sow { pit, seeds: Some(seeds) });
+    }
+    if ahead.peek().is_none() {
+        return Ok(Move::sow(pit));
+    }
+    let emptied = reader.pits()?;
+    reader.expect(b'>', "x and a number of seeds, + and another pit, > and placements, or the end of the move")?;
+    let placed = placements(&mut reader)?;
+    reader.end("another placement (,) or the end of the move")?;
+    Ok(Move::Redistribute(Redistribution { emptied, placed }))
 }
 
 /// `PIT:SEEDS` separated by commas, each pit once, and at least one seed: a move that places none is written in a way that nobody reads.
@@ -269,45 +276,5 @@ fn placements(reader: &mut Reader) -> Result<[u8; MAX_PITS], TextError> {
         if !reader.take_byte(b',') {
             return if placed == [0; MAX_PITS] { first.error("placements with at least one seed") } else { Ok(placed) };
         }
-    }
-}
-
-impl fmt::Display for Move {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut line = Line::new();
-        match self {
-            Move::Sow { pit, seeds } => {
-                line.number(*pit);
-                if let Some(seeds) = seeds {
-                    line.letter('x');
-                    line.number(*seeds);
-                }
-            }
-            Move::Redistribute(Redistribution { emptied, placed }) => {
-                line.pits(*emptied);
-                let mut separator = '>';
-                for (pit, &seeds) in (0..).zip(placed) {
-                    if seeds > 0 {
-                        line.letter(separator);
-                        line.number(pit);
-                        line.letter(':');
-                        line.number(seeds);
-                        separator = ',';
-                    }
-                }
-                // A move that places nothing is legal nowhere and read by nobody, and is written all the same.
-                if separator == '>' {
-                    line.letter(separator);
-                }
-            }
-            Move::Offer(pits) => {
-                line.text("offer ");
-                line.pits(*pits);
-            }
-            Move::Answer { accept: true } => line.text("accept"),
-            Move::Answer { accept: false } => line.text("decline"),
-            Move::Pass => line.text("pass"),
-        }
-        f.write_str(line.as_str())
     }
 }

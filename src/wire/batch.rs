@@ -11,6 +11,7 @@ use crate::game::{Guards, Move, Position, Record, Rules, Seat};
 use crate::random::SeededDice;
 use crate::service::Cancel;
 use prost::Message;
+use std::fmt::Write;
 use tonic::Status;
 
 /// The most items or positions of a call.
@@ -33,7 +34,7 @@ pub trait Batch: Send + 'static {
 /// A StepPositions request.
 pub struct Steps {
     rules: Rules,
-    items: Vec<proto::PositionStep>,
+    items: proto::Items,
     include_legal_moves: bool,
     include_steps: bool,
 }
@@ -46,31 +47,32 @@ impl Steps {
         if items.len() > MAX_ITEMS {
             fields.fault("items", format_args!("at most {MAX_ITEMS}"));
         }
-        if let Some(item) = items.iter().position(|item| item.moves.len() > MAX_MOVES_OF_ITEM) {
+        if let Some(item) = items.iter().position(|item| item.moves().len() > MAX_MOVES_OF_ITEM) {
             fields.fault(format!("items[{item}].moves"), format_args!("at most {MAX_MOVES_OF_ITEM}"));
         }
-        if items.iter().map(|item| item.moves.len()).sum::<usize>() > MAX_MOVES {
+        if items.iter().map(|item| item.moves().len()).sum::<usize>() > MAX_MOVES {
             fields.fault("items", format_args!("at most {MAX_MOVES} moves in all"));
         }
         let rules = fields.done(rules)?;
         Ok(Steps { rules, items, include_legal_moves, include_steps })
     }
 
-    fn step(&self, item: &proto::PositionStep, cancel: &Cancel) -> proto::PositionStepResult {
-        let mut result = proto::PositionStepResult::default();
-        let mut position = match position_in(&self.rules, &item.position) {
+    /// Plays an item into a result, whose memory is used again.
+    fn step(&self, item: proto::Item<'_>, cancel: &Cancel, result: &mut proto::PositionStepResult) {
+        result.clear();
+        let mut position = match position_in(&self.rules, item.position()) {
             Ok(position) => position,
             Err(error) => {
                 result.refusal = Some(invalid_position(&error).into_refusal());
-                return result;
+                return;
             }
         };
         let mut seen = Vec::new();
-        for (place, text) in (0..).zip(item.moves.iter()) {
+        for (place, text) in (0..).zip(item.moves()) {
             if cancel.is_set() {
                 break;
             }
-            match self.play(&mut position, text, &mut result, &mut seen) {
+            match self.play(&mut position, text, result, &mut seen) {
                 Ok(()) => result.plies += 1,
                 Err(refused) => {
                     result.refusal = Some(refused.into_refusal());
@@ -79,13 +81,12 @@ impl Steps {
                 }
             }
         }
-        result.position = position.to_string();
+        write!(result.position, "{position}").expect("a string takes all");
         result.result = position.outcome().map(|outcome| end_result(&outcome));
         result.steps = steps(&seen);
         if self.include_legal_moves {
             result.legal_moves = self.rules.legal_moves(&position).iter().map(Move::to_string).collect();
         }
-        result
     }
 
     fn play(
@@ -97,9 +98,14 @@ impl Steps {
     ) -> Result<(), Refused> {
         let mv: Move = text.parse().map_err(unreadable_move)?;
         let legal = self.rules.check(position, mv).map_err(|illegal| Refused::from(&illegal))?;
-        let mut steps = Vec::new();
-        let (after, ply) = if self.include_steps { legal.play(&mut steps) } else { legal.play(&mut ()) };
-        seen.append(&mut steps);
+        let (after, ply) = if self.include_steps {
+            let mut steps = Vec::new();
+            let played = legal.play(&mut steps);
+            seen.append(&mut steps);
+            played
+        } else {
+            legal.play(&mut ())
+        };
         match position.to_act() {
             Seat::South => result.south_captured += u32::from(ply.captured),
             Seat::North => result.north_captured += u32::from(ply.captured),
@@ -113,16 +119,14 @@ impl Batch for Steps {
     type Reply = proto::StepPositionsResponse;
 
     fn compute(self, cancel: &Cancel) -> Result<Self::Reply, Refused> {
-        let mut results = Vec::with_capacity(self.items.len());
-        let mut bytes = 0;
-        for item in &self.items {
-            let result = self.step(item, cancel);
-            // Length of a field of the answer: the message, its length and its tag.
-            bytes += result.encoded_len() + 6;
-            if bytes > super::MAX_REPLY {
+        let mut results = proto::Results::default();
+        let mut result = proto::PositionStepResult::default();
+        for item in self.items.iter() {
+            self.step(item, cancel, &mut result);
+            results.push(&result);
+            if results.encoded_len() > super::MAX_REPLY {
                 return Err(Refused::reply_too_large());
             }
-            results.push(result);
         }
         Ok(proto::StepPositionsResponse { results })
     }

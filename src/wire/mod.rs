@@ -15,7 +15,6 @@ mod fields;
 mod filter;
 mod moves;
 mod page_token;
-mod position_step;
 pub mod proto;
 pub mod reason;
 mod records;
@@ -28,6 +27,8 @@ mod session_list;
 mod session_request;
 mod session_service;
 mod sight;
+mod step_items;
+mod step_results;
 mod streams;
 
 pub use by_size::BySize;

@@ -7,7 +7,8 @@
 
 tonic::include_proto!("mancala.v1");
 
-pub use super::position_step::{PositionStep, Texts};
+pub use super::step_items::{Item, Items, StepPositionsRequest};
+pub use super::step_results::{Results, StepPositionsResponse};
 
 /// `mancala.v1` and what it imports as an encoded `google.protobuf.FileDescriptorSet`, with comments.
 pub const FILE_DESCRIPTOR_SET: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/mancala.v1.bin"));

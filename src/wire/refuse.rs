@@ -3,7 +3,7 @@
 use super::convert::timestamp;
 use super::proto::Refusal;
 use super::reason::Reason;
-use crate::game::{IllegalMove, Seat, SetUpFault, TextError};
+use crate::game::{IllegalMove, PositionError, Seat, TextError};
 use crate::service::ServiceError;
 use crate::session::Rejection;
 use crate::session::record::{Difference, MAX_RECORD, RecordFault, Wrong};
@@ -161,27 +161,6 @@ pub fn unreadable_move(error: TextError) -> Refused {
 pub fn invalid_position(error: &PositionError) -> Refused {
     let faults = error.to_string();
     Refused::new(Reason::InvalidPosition, &faults, vec![("faults", faults.clone())])
-}
-
-/// Why a text is no position.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum PositionError {
-    /// It can't be read.
-    Text(TextError),
-    /// It can't be played; all that is wrong with it.
-    SetUp(Vec<SetUpFault>),
-}
-
-impl Display for PositionError {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            PositionError::Text(error) => error.fmt(f),
-            PositionError::SetUp(faults) => {
-                let faults: Vec<_> = faults.iter().map(ToString::to_string).collect();
-                f.write_str(&faults.join("; "))
-            }
-        }
-    }
 }
 
 impl From<&ServiceError> for Refused {

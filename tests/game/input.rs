@@ -5,7 +5,7 @@ use crate::set_ups::{any_rules, any_seat, any_start, config, sensible_set_up, wa
 use crate::slow_text;
 use crate::support::{TestDice, rules_with_choices, shuffle};
 use mancala::game::text::MAX_TEXT;
-use mancala::game::{Game, Move, Rules, SetUp};
+use mancala::game::{Game, Move, PositionError, Rules, SetUp};
 use proptest::prelude::*;
 use proptest::sample::select;
 use std::collections::HashSet;
@@ -38,6 +38,12 @@ fn assert_text_is_judged(text: &str) {
     let within = 1..=text.chars().count().max(MAX_TEXT) + 1;
     assert_eq!(text.parse::<SetUp>(), slow_text::set_up(text), "{text:?}");
     assert_eq!(text.parse::<Move>(), slow_text::mv(text), "{text:?}");
+    for game in Game::ALL {
+        let rules = Rules::new(game);
+        let by_set_up = text.parse().map_err(PositionError::Text);
+        let by_set_up = by_set_up.and_then(|set_up: SetUp| set_up.position(&rules).map_err(PositionError::SetUp));
+        assert_eq!(rules.read(text), by_set_up, "{text:?}");
+    }
     match text.parse::<SetUp>() {
         Ok(set_up) => assert_set_up_is_judged(&set_up),
         Err(error) => assert!(within.contains(&error.at), "{text:?}: {error}"),

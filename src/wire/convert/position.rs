@@ -1,9 +1,8 @@
 //! Positions.
 
 use crate::game::gore::price;
-use crate::game::{Game, Outcome, Phase, Position, RedistributionFamily, Rules, Seat, SetUp};
+use crate::game::{Game, Outcome, Phase, Position, PositionError, RedistributionFamily, Rules, Seat};
 use crate::wire::proto;
-use crate::wire::refuse::PositionError;
 
 /// A seat, outwards.
 pub fn seat_out(seat: Seat) -> i32 {
@@ -44,8 +43,7 @@ pub fn position_in(rules: &Rules, text: &str) -> Result<Position, PositionError>
     if text.trim().is_empty() {
         return Ok(rules.start());
     }
-    let set_up: SetUp = text.parse().map_err(PositionError::Text)?;
-    set_up.position(rules).map_err(PositionError::SetUp)
+    rules.read(text)
 }
 
 /// A whole position.

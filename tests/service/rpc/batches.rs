@@ -14,11 +14,11 @@ use tonic::{Code, Request};
 const OVER: &str = "ayoayo 0,0,0,0,0,0/0,0,0,0,0,0 24-24 S over:board_empty last=S";
 
 fn item(position: &str, moves: usize) -> proto::PositionStep {
-    proto::PositionStep { position: position.to_owned(), moves: vec!["0"; moves].into_iter().collect() }
+    proto::PositionStep { position: position.to_owned(), moves: vec!["0".to_owned(); moves] }
 }
 
 fn stepping(game: &str, items: Vec<proto::PositionStep>) -> proto::StepPositionsRequest {
-    proto::StepPositionsRequest { game: game.to_owned(), items, ..Default::default() }
+    proto::StepPositionsRequest { game: game.to_owned(), items: items.into_iter().collect(), ..Default::default() }
 }
 
 fn playing_out(game: &str, positions: Vec<&str>, playouts: u32) -> proto::PlayoutPositionsRequest {
@@ -37,7 +37,7 @@ async fn stepping_has_limits() {
     let step = async |items| app.rules().step_positions(stepping("ayoayo", items)).await;
     assert_eq!(body(step(vec![item(OVER, 0); 1_000]).await).results.len(), 1_000);
     assert_eq!(faulty_fields(step(vec![item(OVER, 0); 1_001]).await), ["items"]);
-    let long = body(step(vec![item(OVER, 2_000)]).await).results.remove(0);
+    let long = body(step(vec![item(OVER, 2_000)]).await).results.iter().next().expect("a result");
     assert_eq!((long.refusal.expect("a refusal").reason.as_str(), long.refused_move, long.plies), ("GAME_OVER", Some(0), 0));
     assert_eq!(faulty_fields(step(vec![item(OVER, 0), item(OVER, 2_001)]).await), ["items[1].moves"]);
     assert_eq!(body(step(vec![item(OVER, 2_000); 50]).await).results.len(), 50);
@@ -81,14 +81,14 @@ async fn the_same_seed_gives_the_same_answer() {
 #[tokio::test(flavor = "multi_thread")]
 async fn items_answer_for_themselves() {
     let app = App::start().await;
-    let moves = |moves: &[&str]| moves.iter().collect();
+    let moves = |moves: &[&str]| moves.iter().map(|&mv| mv.to_owned()).collect();
     let items = vec![
         proto::PositionStep { position: String::new(), moves: moves(&["0", "5", "2"]) },
         proto::PositionStep { position: "ayoayo".to_owned(), moves: moves(&["0"]) },
         proto::PositionStep { position: String::new(), moves: moves(&["0", "?", "2"]) },
         proto::PositionStep { position: String::new(), moves: moves(&["0", "0"]) },
     ];
-    let results = body(app.rules().step_positions(stepping("gore", items)).await).results;
+    let results: Vec<_> = body(app.rules().step_positions(stepping("gore", items)).await).results.iter().collect();
     let told: Vec<_> = results
         .iter()
         .map(|result| (result.plies, result.refused_move, result.refusal.as_ref().map_or("", |refusal| &refusal.reason)))
@@ -117,7 +117,7 @@ async fn an_answer_that_is_too_large_is_refused() {
     const LIMIT: usize = 4 << 20;
     let app = App::start().await;
     let steps = async |moves: &[String], items: usize, include_steps: bool| {
-        let item = proto::PositionStep { position: String::new(), moves: moves.iter().collect() };
+        let item = proto::PositionStep { position: String::new(), moves: moves.to_vec() };
         let request = proto::StepPositionsRequest { include_steps, ..stepping("hoyito3", vec![item; items]) };
         app.rules().step_positions(request).await
     };
