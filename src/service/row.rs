@@ -25,6 +25,12 @@ pub struct Asked<L> {
 type Outcomes<T> = Vec<Result<Applied<T>, ServiceError>>;
 
 impl Sessions {
+    /// How many commands on a session are stored together at most.
+    #[must_use]
+    pub fn longest_row(&self) -> usize {
+        self.store.longest_row()
+    }
+
     /// Carries out commands on one session, one after the other, as [`Sessions::apply`] does each. Moves of which nothing else is to be told
     /// are stored together, where the store can.
     pub async fn apply_row<T, L>(&self, row: Vec<Asked<L>>) -> Vec<Result<Applied<T>, ServiceError>>

@@ -28,8 +28,6 @@ const WAITING: usize = 1_024;
 const WAITING_BYTES: usize = 256 << 10;
 /// Replies that wait to be taken, at most.
 const OUTGOING: usize = 64;
-/// Moves on one session that are carried out together, at most.
-const ROW: usize = 64;
 /// Watches on one stream, at most.
 const WATCHES: usize = 1_000;
 const APPLY_MOVE: &str = "/mancala.v1.SessionService/ApplyMove";
@@ -192,7 +190,9 @@ impl Player {
     fn run_next(&mut self, session_id: String) {
         let Some(waiting) = self.sessions.get_mut(&session_id) else { return };
         let is_move = |waiting: &Waiting| matches!(waiting.command, Command::ApplyMove(_));
-        let moves = waiting.iter().take(ROW).take_while(|next| is_move(next)).count();
+        // Where moves are stored one by one, each is answered by itself.
+        let longest = self.handlers.sessions.longest_row();
+        let moves = waiting.iter().take(longest).take_while(|next| is_move(next)).count();
         if moves > 1 {
             let row = waiting.drain(..moves).collect();
             return self.start_row(session_id, row);

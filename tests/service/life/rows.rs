@@ -55,6 +55,9 @@ struct Rows {
     rows: Arc<AtomicUsize>,
 }
 
+/// A move of which the version is wanted.
+type Move = Asked<fn(&Session) -> u32>;
+
 type Outcome = Result<(u32, bool), ServiceError>;
 
 impl Rows {
@@ -65,7 +68,7 @@ impl Rows {
         Rows { pair, id, fault, rows }
     }
 
-    fn asked(&self, command: Command, request_id: &str) -> Asked<fn(&Session) -> u32> {
+    fn asked(&self, command: Command, request_id: &str) -> Move {
         let request_id = Some(request_id.to_owned()).filter(|id| !id.is_empty());
         let target = Target { session_id: self.id.clone(), expected_version: None, request_id, credential: Credential::Trusted };
         Asked { target, command, want_steps: false, look: Session::version }
@@ -84,7 +87,7 @@ impl Rows {
         line
     }
 
-    async fn apply(&self, row: Vec<Asked<fn(&Session) -> u32>>) -> Vec<Outcome> {
+    async fn apply(&self, row: Vec<Move>) -> Vec<Outcome> {
         let outcomes = self.pair.one.apply_row(row).await;
         outcomes.into_iter().map(|outcome| outcome.map(|applied| (applied.after, applied.replayed))).collect()
     }
@@ -98,7 +101,7 @@ impl Rows {
     }
 }
 
-fn named(rows: &Rows, line: Vec<Command>) -> Vec<Asked<fn(&Session) -> u32>> {
+fn named(rows: &Rows, line: Vec<Command>) -> Vec<Move> {
     line.into_iter().enumerate().map(|(place, command)| rows.asked(command, &format!("r{place}"))).collect()
 }
 
