@@ -42,6 +42,9 @@ MOST = 500
 DRAWN, OPENING = 800, 20
 # Plies of the long games, and of what is measured at a time.
 LONGEST, WINDOW = 2_000, 100
+# Both seats can pay for offers, and the last legal move is always to offer or to decline: this game never ends.
+ENDLESS = {"game": "gore", "position": "gore 1,0,0,0/0,3,0,0 22-22 S sow", "guards": {"repetition": 0, "quiet": 0, "max_plies": 0}}
+LONG = {"one game of Goré": ENDLESS, "rounds of Ayoayo": {"game": "ayoayo", "rounds": 100}}
 
 
 def arguments():
@@ -115,14 +118,17 @@ async def in_turn_of(starts, batch):
             print(f"\r{starts[first]} sessions ", end="", file=sys.stderr, flush=True)
 
 
-async def moves_of(client, game, count, **more):
-    """So many moves of a game and its match, drawn by the server."""
-    made = await client.calls.CreateSession(api.CreateSessionRequest(game=game, **more))
+async def moves_of(client, count, session):
+    """So many moves of a session that is made like this: drawn by the server, or of an endless game the last one that is legal."""
+    made = await client.calls.CreateSession(api.CreateSessionRequest(**session))
     moves, name = [], made.session.session_id
     while len(moves) < count:
-        drawn = await client.calls.SampleMoves(api.SampleMovesRequest(session_id=name, seed=len(moves)))
-        assert drawn.moves, f"{game} is over after {len(moves)} plies"
-        moves.append(drawn.moves[0])
+        if session is ENDLESS:
+            found = await client.calls.ListLegalMoves(api.ListLegalMovesRequest(session_id=name))
+        else:
+            found = await client.calls.SampleMoves(api.SampleMovesRequest(session_id=name, seed=len(moves)))
+        assert found.moves, f"it is over after {len(moves)} plies"
+        moves.append(found.moves[-1])
         await client.move(name, moves[-1])
     return moves
 
@@ -130,7 +136,7 @@ async def moves_of(client, game, count, **more):
 async def play(server, numbers):
     """Microseconds of a move of sessions that the server must read first, and of their later moves; KiB that each keeps in memory."""
     async with Client(server) as client:
-        opening = await moves_of(client, "ayoayo", OPENING)
+        opening = await moves_of(client, OPENING, {"game": "ayoayo"})
         names = [name_of(number) for number in numbers]
         before, used, costs = memory(server), seconds(server), []
         for move in opening:
@@ -140,14 +146,13 @@ async def play(server, numbers):
         return {"first_us": costs[0], "later_us": statistics.fmean(costs[1:]), "active_kib": (memory(server) - before) / len(names)}
 
 
-async def long_games(server):
+async def long_games(server, session):
     """Microseconds of a move, by ply."""
     async with Client(server) as client:
-        settings = {"rounds": 100}
-        moves = await moves_of(client, "ayoayo", LONGEST, **settings)
-        names = [f"long-{number:03}" for number in range(CROWD)]
+        moves = await moves_of(client, LONGEST, session)
+        names = [f"{session['game']}-{number:03}" for number in range(CROWD)]
         for name in names:
-            await client.calls.CreateSession(api.CreateSessionRequest(game="ayoayo", session_id=name, **settings))
+            await client.calls.CreateSession(api.CreateSessionRequest(session_id=name, **session))
         costs = []
         for first in range(0, LONGEST, WINDOW):
             used = seconds(server)
@@ -195,7 +200,7 @@ def measure(wanted, folder):
         print(f"a move {row['later_us']:.1f} us, the first of a session not in memory {row['first_us']:.1f}; {row['active_kib']:.2f} KiB a session in memory", flush=True)
     server = Server(folder / "long.db")
     try:
-        return {"sizes": rows, "plies": asyncio.run(long_games(server))}
+        return {"sizes": rows, "plies": {kind: asyncio.run(long_games(server, session)) for kind, session in LONG.items()}}
     finally:
         server.stop()
 
@@ -215,7 +220,9 @@ def plot(found, target):
     moves.plot(sizes, [row["first_us"] for row in rows], "s--", label="of one that is read first")
     moves.set(title="A move, by stored sessions", ylabel="processor time of the server, us")
     moves.legend()
-    plies.plot([row["ply"] for row in found["plies"]], [row["us"] for row in found["plies"]], "o-")
+    for kind, costs in found["plies"].items():
+        plies.plot([row["ply"] for row in costs], [row["us"] for row in costs], "o-", label=kind)
+    plies.legend()
     plies.set(title="A move, by ply", xlabel="ply", ylabel="processor time of the server, us", ylim=0)
     start.plot(sizes, [row["start_ms"] for row in rows], "o-")
     start.set(title="Start", ylabel="until it listens, ms")
