@@ -5,7 +5,7 @@ use crate::cli::config_args::ConfigArgs;
 use crate::cli::measures::{self, Parts};
 use crate::cli::open_store;
 use crate::config::{AuthMode, Config};
-use crate::server::signal::StopSignals;
+use crate::server::signal::{Hangup, StopSignals};
 use crate::server::{self, Api, CallMetrics, Metrics, Stopped};
 use crate::service::{Compute, Sessions, SystemClock};
 use crate::store::{Health, Location};
@@ -61,6 +61,8 @@ fn runtime(config: &Config) -> io::Result<Runtime> {
 
 async fn serve(config: &Config) -> Result<(), Failure> {
     let signals = StopSignals::listen().map_err(|error| Failure::run(format!("signals can't be listened to: {error}")))?;
+    // Where certificates may be renewed, SIGHUP is never what ends the process, not even before there is anything to renew.
+    let _hangup = config.tls.is_on().then(Hangup::listen);
     let mut settings = config.settings();
     settings.connections.max_connections = server::connections_that_fit(settings.connections.max_connections);
     server::check(&settings).map_err(Failure::run)?;

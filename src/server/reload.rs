@@ -15,25 +15,27 @@ pub struct Reload {
     /// What the files held when they were last looked at, whether it could be used or not: each is reported once.
     seen: Result<Files, String>,
     in_force: watch::Sender<Arc<ServerConfig>>,
+    hangup: Option<Hangup>,
 }
 
 impl Reload {
     /// Reads the files, which must be right now.
     pub fn start(settings: TlsSettings) -> Result<(Tls, Reload), TlsError> {
+        // Before the files are read: whoever changes one later and says so is heard.
+        let hangup = Hangup::listen().inspect_err(|error| tracing::warn!(%error, "SIGHUP can't be listened to")).ok();
         let files = Files::read(&settings)?;
         let config = tls::configuration(&settings, &files)?;
         tls::warn_of_end(&settings, &files);
         let (in_force, current) = watch::channel(Arc::new(config));
         let tls = Tls::new(current, &settings.operators)?;
-        Ok((tls, Reload { settings, seen: Ok(files), in_force }))
+        Ok((tls, Reload { settings, seen: Ok(files), in_force, hangup }))
     }
 
     /// Looks at the files every now and then, and whenever the process is sent SIGHUP.
     pub async fn run(mut self, counts: Arc<Counts>) -> Infallible {
-        let mut hangup = Hangup::listen().inspect_err(|error| tracing::warn!(%error, "SIGHUP can't be listened to")).ok();
         loop {
             let hung_up = async {
-                match &mut hangup {
+                match &mut self.hangup {
                     Some(hangup) => hangup.next().await,
                     None => std::future::pending().await,
                 }

@@ -2,7 +2,7 @@
 
 use super::authority::{Authority, Files, Issued, NAME, connect};
 use std::io::{BufRead, BufReader};
-use std::net::SocketAddr;
+use std::net::{SocketAddr, TcpListener};
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
@@ -45,7 +45,15 @@ fn serve(server: &Issued, clients: Option<&Authority>) -> Program {
     Program { child, address, log, files }
 }
 
+fn signal(child: &Child, name: &str) {
+    assert!(Command::new("kill").args([name, &child.id().to_string()]).status().expect("kill").success());
+}
+
 impl Program {
+    fn signal(&self, name: &str) {
+        signal(&self.child, name);
+    }
+
     /// Waits for a line of the log that has this in it.
     fn hear(&self, text: &str) -> String {
         loop {
@@ -79,16 +87,35 @@ async fn sighup_makes_it_look_at_once() {
     let renewed = new.issue(NAME);
     program.files.write("server.pem", &renewed.certificate);
     program.files.write("server.key", &renewed.key);
-    let hang_up = || Command::new("kill").args(["-HUP", &program.child.id().to_string()]).status().expect("kill").success();
-    assert!(hang_up());
+    program.signal("-HUP");
     program.hear("the certificate has changed: new connections get the new one");
     connect(program.address, &new, None).await.expect("a connection");
 
     program.files.write("server.pem", "nonsense");
-    assert!(hang_up());
+    program.signal("-HUP");
     let line = program.hear("the old one stays");
     assert!(line.contains("server.pem holds no certificate in PEM"), "{line}");
     connect(program.address, &new, None).await.expect("a connection");
+}
+
+#[test]
+fn sighup_does_not_end_a_program_that_still_opens_its_store() {
+    let files = Files::new(&Authority::new().issue(NAME));
+    // A database that takes the connection and says nothing.
+    let database = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let url = format!("postgres://{}/mancala", database.local_addr().expect("an address"));
+    let serve = ["serve", "--listen", "127.0.0.1:0"];
+    let mut child =
+        mancala(&files).env("MANCALA_STORE__URL", url).args(serve).stderr(Stdio::piped()).spawn().expect("the program");
+    let connection = database.accept().expect("a connection");
+    signal(&child, "-HUP");
+    std::thread::sleep(Duration::from_millis(200));
+    assert_eq!(child.try_wait().expect("its state"), None, "it goes on");
+    signal(&child, "-TERM");
+    let output = child.wait_with_output().expect("its end");
+    drop(connection);
+    assert!(output.status.success(), "{}", said(&output));
+    assert!(said(&output).contains("stopped before the store was open"), "{}", said(&output));
 }
 
 #[test]
@@ -98,7 +125,7 @@ fn a_certificate_that_ends_is_warned_of_and_one_that_lasts_is_not() {
     let line = serve(&ended, None).hear("the certificate ends soon, or has ended");
     assert!(line.contains("WARN") && line.contains("server.pem"), "{line}");
     let lasting = serve(&authority.issue(NAME), None);
-    assert!(Command::new("kill").arg(lasting.child.id().to_string()).status().expect("kill").success());
+    lasting.signal("-TERM");
     while let Ok(line) = lasting.log.recv_timeout(Duration::from_secs(20)) {
         assert!(!line.contains("ends soon"), "{line}");
     }
