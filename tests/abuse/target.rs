@@ -40,8 +40,8 @@ impl Target {
         let folder = tempfile::tempdir().expect("a folder");
         let mut command = Command::new(binary());
         command.env_clear().env("HOME", folder.path()).args(["serve", "--listen", "127.0.0.1:0", "--log", "error"]);
-        // Where the machine is busy a crowd takes longer to come than peers may be silent.
-        command.env("MANCALA_SERVER__KEEPALIVE_INTERVAL", "10m");
+        // The short form runs beside others, where a crowd takes longer to come than peers may be silent.
+        command.env("MANCALA_SERVER__KEEPALIVE_INTERVAL", by_form("10m", "30s"));
         let mut child = command.stdout(Stdio::piped()).stdin(Stdio::null()).spawn().expect("the program starts");
         let mut line = String::new();
         BufReader::new(child.stdout.take().expect("its output")).read_line(&mut line).expect("a line");

@@ -10,6 +10,8 @@ use crate::program::Program;
 use mancala::wire::proto::session_service_client::SessionServiceClient;
 use mancala::wire::proto::{self, WatchSessionRequest};
 use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::fs::DirEntry;
 use std::io::{BufRead, BufReader};
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
@@ -23,6 +25,8 @@ use tonic::Streaming;
 use tonic::transport::{Channel, Endpoint};
 
 const PATIENCE: Duration = Duration::from_secs(120);
+/// What one delivery in a hundred may take.
+const LATE: Duration = Duration::from_millis(500);
 /// Streams on one connection; the program allows 128.
 const A_CONNECTION: usize = 100;
 /// So little a slow watcher lets the server send before it has taken it.
@@ -48,14 +52,14 @@ struct Size {
 struct Measured {
     /// Before anybody connected, with all streams, and after the moves.
     kib: [u64; 3],
-    /// From acknowledgement to arrival at those who wait for it.
+    /// From acknowledgement to arrival at those who wait for it, in order.
     late: Vec<Duration>,
+    /// How many times longer than on a machine of its own the server took while moves were played.
+    crowded: f64,
 }
 
-impl Measured {
-    fn percentile(&self, percent: usize) -> Duration {
-        self.late[(self.late.len() * percent / 100).min(self.late.len() - 1)]
-    }
+fn percentile(sorted: &[Duration], percent: usize) -> Duration {
+    sorted[(sorted.len() * percent / 100).min(sorted.len() - 1)]
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -79,7 +83,7 @@ async fn a_crowd_of_watchers_is_cheap_and_served_at_once() {
     let ratios = [1, 2].map(|at| ours.kib[at] as f64 / yardstick.kib[at] as f64);
     report!(
         "{} idle, {} slow and {} prompt watchers, {} moves: {:?} KiB at first, with all streams and after the moves; a bare server \
-         {:?}: {:.2} and {:.2} times. Arrival after the acknowledgement: median {:?}, p99 {:?}, last {:?}; bare p99 {:?}",
+         {:?}: {:.2} and {:.2} times. Arrival after the acknowledgement: median {:?}, p99 {:?}, last {:?}; bare p99 {:?}. Others beside made it {:.1} times slower",
         size.idle,
         size.slow,
         size.prompt,
@@ -88,15 +92,16 @@ async fn a_crowd_of_watchers_is_cheap_and_served_at_once() {
         yardstick.kib,
         ratios[0],
         ratios[1],
-        ours.percentile(50),
-        ours.percentile(99),
-        ours.percentile(100),
-        yardstick.percentile(99),
+        percentile(&ours.late, 50),
+        percentile(&ours.late, 99),
+        percentile(&ours.late, 100),
+        percentile(&yardstick.late, 99),
+        ours.crowded,
     );
     assert_eq!(ours.late.len(), size.moves as usize * size.prompt / size.played, "every move reached all who waited for it");
-    // Loosely: the machine may be busy, and in the short form it is, and the program not optimised.
-    let bound = Duration::from_millis(if full { 500 } else { 10_000 });
-    assert!(ours.percentile(99) < bound, "{:?}", ours.percentile(99));
+    // Loosely, for the program may not be optimised. In the short form other tests run beside.
+    let bound = if full { LATE } else { LATE.mul_f64(ours.crowded) };
+    assert!(percentile(&ours.late, 99) < bound, "{:?} of {bound:?}", percentile(&ours.late, 99));
     assert!(ratios.iter().all(|ratio| *ratio < 2.0), "{ratios:?}");
 }
 
@@ -130,6 +135,30 @@ fn resident_kib(pid: u32) -> u64 {
     let status = std::fs::read_to_string(format!("/proc/{pid}/status")).expect("it runs");
     let line = status.lines().find(|line| line.starts_with("RssAnon:")).expect("memory");
     line.split_whitespace().nth(1).and_then(|kib| kib.parse().ok()).expect("a number")
+}
+
+/// Nanoseconds that each thread of a process ran, and waited for a processor.
+fn processor_times(pid: u32) -> BTreeMap<OsString, [u64; 2]> {
+    let threads = std::fs::read_dir(format!("/proc/{pid}/task")).expect("it runs");
+    let time = |thread: DirEntry| {
+        // A thread may end meanwhile.
+        let text = std::fs::read_to_string(thread.path().join("schedstat")).ok()?;
+        let mut parts = text.split_whitespace().map(|part| part.parse().expect("a number"));
+        Some((thread.file_name(), [parts.next().expect("its time"), parts.next().expect("what it waited")]))
+    };
+    threads.filter_map(|thread| time(thread.expect("a thread"))).collect()
+}
+
+/// How many times longer a process took for what it did since then than on a machine of its own: the time that its threads ran and
+/// waited for a processor, by the time they ran.
+fn crowded(pid: u32, since: &BTreeMap<OsString, [u64; 2]>) -> f64 {
+    let [mut ran, mut waited] = [0, 0];
+    for (thread, now) in processor_times(pid) {
+        let then = since.get(&thread).unwrap_or(&[0; 2]);
+        ran += now[0] - then[0];
+        waited += now[1] - then[1];
+    }
+    (ran + waited) as f64 / ran as f64
 }
 
 /// When moves were acknowledged, and when they came.
@@ -167,7 +196,9 @@ async fn measure(endpoint: &Endpoint, pid: u32, size: &Size, real: bool) -> Meas
         }
     }
     let held = resident_kib(pid);
+    let before = processor_times(pid);
     let last = play(&mover, size, real, &times).await;
+    let crowded = crowded(pid, &before);
     let after = resident_kib(pid);
     ended.send_replace(Some(last));
     while let Some(done) = watching.join_next().await {
@@ -186,7 +217,7 @@ async fn measure(endpoint: &Endpoint, pid: u32, size: &Size, real: bool) -> Meas
     // What comes before its acknowledgement is not late.
     let mut late: Vec<_> = awaited.map(|(arrived, acknowledged)| arrived.saturating_duration_since(*acknowledged)).collect();
     late.sort_unstable();
-    Measured { kib: [first, held, after], late }
+    Measured { kib: [first, held, after], late, crowded }
 }
 
 fn session_id(session: usize) -> String {
