@@ -8,7 +8,7 @@ use super::open;
 use super::pool::Pool;
 use super::queue::Queue;
 use super::writer::Writer;
-use super::writes::{EventRow, insert_creation, insert_event, insert_head, is_taken};
+use super::writes::{EventRow, insert_creation, insert_event, insert_head, insertion, is_taken};
 use super::{OpenError, Options, origin, reads};
 use crate::store::archive::{Archive, Begun, Intake, Making, Part, Taken, Tombstone};
 use crate::store::{Head, Micros, StoreError, StoreMetrics, StoredEvent};
@@ -140,11 +140,12 @@ fn insert_events(connection: &Connection, session: i64, version: u32, events: &[
         .query_row((session, version), |row| row.get(0))
         .optional()?
         .flatten();
+    let mut insert = insertion(connection)?;
     for StoredEvent { seq, time, request, body, hash } in events {
         let id = request.as_ref().map(|request| &request.id);
         let first = id.is_none() || id != before.as_ref();
         let row = EventRow { session, seq: *seq, time: *time, first, request: request.as_ref(), body, hash: hash.as_ref() };
-        if !insert_event(connection, &row)? {
+        if !insert_event(&mut insert, &row)? {
             return Err(Failure::Rows(format!("event {seq} bears a request id that its session has used before")));
         }
         before = id.cloned();

@@ -21,8 +21,9 @@ const MAGIC: &[u8; 16] = b"SQLite format 3\0";
 /// Length of the header that follows from there.
 const HEADER: usize = 100;
 
-/// Pages that the writer keeps in memory, as KiB: the widely scattered index pages of some ten thousand sessions.
-const WRITER_CACHE_KIB: i32 = 64 * 1024;
+/// Pages that the writer keeps in memory, as KiB: those that a thousand sessions and more are written to. Not many more, since SQLite
+/// looks through all of them at most commits, namely after each that has moved pages of a tree into another order.
+const WRITER_CACHE_KIB: i32 = 16 * 1024;
 
 /// The same for each reader.
 const READER_CACHE_KIB: i32 = 8 * 1024;
