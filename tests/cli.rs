@@ -125,6 +125,9 @@ fn it_says_where_it_listens_where_data_is_and_how_to_try_it() {
             data.display()
         )
     );
+    if cfg!(debug_assertions) {
+        server.wait_for_log("built without optimisation");
+    }
 }
 
 #[test]

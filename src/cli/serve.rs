@@ -120,6 +120,9 @@ async fn serve(config: &Config) -> Result<(), Failure> {
     };
 
     announce(address, watched.as_ref().map(|(address, _)| *address), config);
+    if cfg!(debug_assertions) {
+        tracing::info!("built without optimisation, which is enough to play: to serve others or to measure, build with --release");
+    }
     let served = server::serve(listener, api, settings, readiness, stopping, stop).await;
     // Wherever this cuts it, the next look goes on from there.
     timekeeper.abort();
