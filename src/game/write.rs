@@ -17,13 +17,10 @@ impl Position {
         line.letter_if(self.marked.has(pit), '*');
         line.letter(',');
     }
-}
 
-impl fmt::Display for Position {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    fn write(&self, line: &mut Line) {
         let ring = self.ring();
         let not_plain = (self.north_controls ^ ring.row(Seat::North)) | self.marked | self.closed;
-        let mut line = Line::new();
         line.text(self.game.id());
         line.letter(' ');
         for (seat, end) in [(Seat::South, '/'), (Seat::North, ' ')] {
@@ -31,7 +28,7 @@ impl fmt::Display for Position {
             if (not_plain & ring.row(seat)).is_empty() {
                 line.numbers(&self.pits[usize::from(first)..][..usize::from(ring.row)]);
             } else {
-                (first..first + ring.row).for_each(|pit| self.write_pit(&mut line, pit));
+                (first..first + ring.row).for_each(|pit| self.write_pit(line, pit));
             }
             line.replace_last(end);
         }
@@ -41,7 +38,7 @@ impl fmt::Display for Position {
         line.letter(' ');
         line.letter(self.to_act.letter());
         line.letter(' ');
-        write_phase(&mut line, self.phase);
+        write_phase(line, self.phase);
         if let Some(seat) = self.last_sower {
             line.text(" last=");
             line.letter(seat.letter());
@@ -56,6 +53,27 @@ impl fmt::Display for Position {
             (false, true) => " refused=N",
             (false, false) => "",
         });
+    }
+
+    /// Adds what is written to a text, which is quicker than to have it formatted.
+    pub(crate) fn add_to(&self, text: &mut String) {
+        let mut line = Line::new();
+        self.write(&mut line);
+        text.push_str(line.as_str());
+    }
+
+    /// What is written, quicker than by being formatted.
+    pub(crate) fn text(&self) -> String {
+        let mut line = Line::new();
+        self.write(&mut line);
+        line.as_str().to_owned()
+    }
+}
+
+impl fmt::Display for Position {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut line = Line::new();
+        self.write(&mut line);
         f.write_str(line.as_str())
     }
 }
@@ -85,9 +103,8 @@ impl fmt::Display for Phase {
     }
 }
 
-impl fmt::Display for Move {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut line = Line::new();
+impl Move {
+    fn write(&self, line: &mut Line) {
         match self {
             Move::Sow { pit, seeds } => {
                 line.number(*pit);
@@ -121,6 +138,27 @@ impl fmt::Display for Move {
             Move::Answer { accept: false } => line.text("decline"),
             Move::Pass => line.text("pass"),
         }
+    }
+
+    /// Adds what is written to a text, which is quicker than to have it formatted.
+    pub(crate) fn add_to(&self, text: &mut String) {
+        let mut line = Line::new();
+        self.write(&mut line);
+        text.push_str(line.as_str());
+    }
+
+    /// What is written, quicker than by being formatted.
+    pub(crate) fn text(&self) -> String {
+        let mut line = Line::new();
+        self.write(&mut line);
+        line.as_str().to_owned()
+    }
+}
+
+impl fmt::Display for Move {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut line = Line::new();
+        self.write(&mut line);
         f.write_str(line.as_str())
     }
 }

@@ -48,19 +48,20 @@ impl Sessions {
     /// # Errors
     /// In this order: [`ServiceError::NotFound`], [`ServiceError::NotAdmitted`], [`ServiceError::RequestIdReused`],
     /// [`ServiceError::StaleVersion`], [`ServiceError::Rejected`], the store's.
-    pub async fn apply<T: Send + 'static>(
+    pub fn apply<T: Send + 'static>(
         &self,
         target: Target,
         command: Command,
         want_steps: bool,
         look: impl FnOnce(&Session) -> T + Send + 'static,
-    ) -> Result<Applied<T>, ServiceError> {
-        let sessions = self.clone();
-        self.under_way.carry_out(Box::pin(async move { sessions.apply_now(target, command, want_steps, look).await })).await?
+    ) -> impl Future<Output = Result<Applied<T>, ServiceError>> {
+        // Boxed at once: whatever is handed from future to future is copied each time.
+        let change = Box::pin(self.clone().apply_now(target, command, want_steps, look));
+        async move { self.under_way.carry_out(change).await? }
     }
 
     pub(super) async fn apply_now<T>(
-        &self,
+        self,
         target: Target,
         command: Command,
         want_steps: bool,

@@ -50,7 +50,7 @@ impl Sessions {
             if together.is_empty()
                 && let Some(Asked { target, command, want_steps, look }) = row.pop_front()
             {
-                outcomes.push(self.apply_now(target, command, want_steps, look).await);
+                outcomes.push(self.clone().apply_now(target, command, want_steps, look).await);
             }
             outcomes.extend(together);
         }
@@ -68,8 +68,9 @@ impl Sessions {
         let is_there = self.fill(session_id, &mut slot).await.is_ok();
         // Out of its slot while it knows more than the store.
         let Some(mut live) = slot.take().filter(|_| is_there) else { return Vec::new() };
-        let (mut applied, mut appends) = (Vec::new(), Vec::new());
-        for Asked { target, command, want_steps, look } in row.iter().take(longest) {
+        let count = row.len().min(longest);
+        let (mut applied, mut appends) = (Vec::with_capacity(count), Vec::with_capacity(count));
+        for Asked { target, command, want_steps, look } in row.iter().take(count) {
             let now = self.time_for(&live.session);
             let Some((events, steps)) = plain(&live, target, command, *want_steps, now) else { break };
             let request = request(&target.request_id, || command_digest(command, target.expected_version));

@@ -200,18 +200,44 @@ impl From<GuardLimits> for Guards {
     }
 }
 
-/// As JSON. The room that is taken at once is enough for nearly all events and views.
-pub(super) fn to_json(data: &impl Serialize) -> String {
-    let mut json = Vec::with_capacity(1_000);
+/// As JSON. `room` is taken at once, in bytes.
+pub(super) fn to_json(data: &impl Serialize, room: usize) -> String {
+    let mut json = Vec::with_capacity(room);
     serde_json::to_writer(&mut json, data).expect("events and views are plain data");
     String::from_utf8(json).expect("JSON is text")
+}
+
+/// Whether a text stands in JSON as it is.
+fn needs_no_escape(text: &str) -> bool {
+    text.bytes().all(|byte| matches!(byte, b' '..=b'~') && byte != b'"' && byte != b'\\')
+}
+
+/// A move as it is stored. One is written with every move that is played, and by serde it takes five times as long.
+fn move_json(seat: Seat, mv: Move, position: &str, captured: u8, endless: bool) -> String {
+    // Enough for nearly all, and little: of a row of moves all are in memory at once.
+    let mut json = String::with_capacity(250);
+    json.push_str(r#"{"type":"move_played","seat":""#);
+    json.push(seat.letter());
+    json.push_str(r#"","move":""#);
+    mv.add_to(&mut json);
+    json.push_str(r#"","position":""#);
+    json.push_str(position);
+    json.push_str(r#"","captured":"#);
+    json.push_str(&captured.to_string());
+    json.push_str(if endless { r#","endless":true}"# } else { "}" });
+    json
 }
 
 impl Event {
     /// As it is stored.
     #[must_use]
     pub fn to_json(&self) -> String {
-        to_json(self)
+        match self {
+            Event::MovePlayed { seat, mv, position, captured, endless } if needs_no_escape(position) => {
+                move_json(*seat, *mv, position, *captured, *endless)
+            }
+            _ => to_json(self, 1_000),
+        }
     }
 
     /// From what was stored.
@@ -285,5 +311,25 @@ mod move_text {
 
     pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Move, D::Error> {
         String::deserialize(deserializer)?.parse().map_err(D::Error::custom)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::game::PitSet;
+
+    #[test]
+    fn moves_are_written_as_serde_writes_them() {
+        let moves = [Move::sow(3), Move::Sow { pit: 13, seeds: Some(2) }, Move::Offer(PitSet::of(1)), Move::Pass];
+        let positions = ["ayoayo 4,4,4,4,4,4/4,4,4,4,4,4 0-0 S sow", "", "\"", "a\\b", "\u{7F}", "\n", "é"];
+        for (mv, position) in moves.into_iter().flat_map(|mv| positions.map(|position| (mv, position.to_owned()))) {
+            for (seat, captured, endless) in [(Seat::South, 0, false), (Seat::North, u8::MAX, true)] {
+                let event = Event::MovePlayed { seat, mv, position: position.clone(), captured, endless };
+                let json = serde_json::to_string(&event).expect("plain data");
+                assert_eq!(event.to_json(), json);
+                assert_eq!(Event::from_json(&json), Ok(event));
+            }
+        }
     }
 }

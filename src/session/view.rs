@@ -140,7 +140,8 @@ impl View {
     /// As it is stored.
     #[must_use]
     pub fn to_json(&self) -> String {
-        to_json(self)
+        // Enough for nearly all.
+        to_json(self, 1_000)
     }
 
     /// From what was stored.

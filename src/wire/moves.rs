@@ -77,8 +77,8 @@ impl SessionHandlers {
     pub async fn apply_moves(
         &self,
         caller: &Caller,
-        requests: Vec<Result<proto::ApplyMoveRequest, Status>>,
-    ) -> Vec<Result<proto::ApplyMoveResponse, Status>> {
+        requests: impl ExactSizeIterator<Item = Result<proto::ApplyMoveRequest, Status>>,
+    ) -> impl Iterator<Item = Result<proto::ApplyMoveResponse, Status>> {
         let (mut refusals, mut row) = (Vec::with_capacity(requests.len()), Vec::with_capacity(requests.len()));
         for request in requests {
             let asked = match request.and_then(read) {
@@ -88,7 +88,7 @@ impl SessionHandlers {
             refusals.push(asked.map(|asked| row.push(asked)));
         }
         let mut outcomes = self.sessions.apply_row(row).await.into_iter();
-        let mut next = || Ok(answer(outcomes.next().expect("an outcome for each that was asked for")?));
-        refusals.into_iter().map(|refusal| refusal.and_then(|()| next())).collect()
+        let mut next = move || Ok(answer(outcomes.next().expect("an outcome for each that was asked for")?));
+        refusals.into_iter().map(move |refusal| refusal.and_then(|()| next()))
     }
 }

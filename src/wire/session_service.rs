@@ -134,7 +134,7 @@ impl SessionService for SessionHandlers {
                 version: session.version(),
                 to_act: to_act(session),
                 phase: if open { phase(position.phase()) } else { Phase::Over }.into(),
-                moves: moves.into_iter().map(|mv| move_out(mv, position.to_act())).collect(),
+                moves: moves.iter().map(|mv| move_out(*mv, position.to_act())).collect(),
                 redistributions: redistributions.map(|it| family(position, &it)),
                 server_time: self.time_for(session),
             }

@@ -12,8 +12,8 @@ use crate::wire::proto::session_service_server::SessionService;
 use crate::wire::proto::{self, PlayRequest, PlayResponse};
 use crate::wire::reason::{Reason, code_name};
 use crate::wire::refuse::Refused;
-use futures_util::StreamExt;
-use futures_util::stream::{AbortHandle, BoxStream, SelectAll, abortable};
+use futures_util::stream::{self, AbortHandle, BoxStream, SelectAll, abortable};
+use futures_util::{FutureExt, StreamExt, TryStreamExt};
 use prost::Message;
 use std::collections::{HashMap, VecDeque};
 use tokio::sync::mpsc;
@@ -26,8 +26,10 @@ use tonic_types::StatusExt;
 /// Commands that wait for their replies, at most, and their bytes: while there are so many no more are read.
 const WAITING: usize = 1_024;
 const WAITING_BYTES: usize = 256 << 10;
-/// Replies that wait to be taken, at most.
-const OUTGOING: usize = 64;
+/// Replies that wait to be taken, at most, in groups of those that came together.
+const OUTGOING: usize = 16;
+/// Replies to commands that no task carries out, in a group at most.
+const AT_ONCE: usize = 64;
 /// Watches on one stream, at most.
 const WATCHES: usize = 1_000;
 const APPLY_MOVE: &str = "/mancala.v1.SessionService/ApplyMove";
@@ -42,11 +44,19 @@ pub fn play(
 ) -> Messages<PlayResponse> {
     let (outgoing, replies) = mpsc::channel(OUTGOING);
     let life = Life::new(&handlers.streams, until);
-    let player =
-        Player { handlers, owner, outgoing, waiting: 0, waiting_bytes: 0, sessions: HashMap::new(), running: JoinSet::new() };
+    let player = Player {
+        handlers,
+        owner,
+        outgoing,
+        waiting: 0,
+        waiting_bytes: 0,
+        sessions: HashMap::new(),
+        new: Vec::new(),
+        running: JoinSet::new(),
+    };
     // A task of its own: commands are carried out whether or not somebody takes replies at that moment.
     tokio::spawn(player.run(incoming, life));
-    Box::pin(ReceiverStream::new(replies))
+    Box::pin(ReceiverStream::new(replies).map_ok(|group| stream::iter(group.into_iter().map(Ok))).try_flatten())
 }
 
 /// A command that is well formed so far.
@@ -66,11 +76,13 @@ struct Done {
 struct Player {
     handlers: SessionHandlers,
     owner: Owner,
-    outgoing: mpsc::Sender<Result<PlayResponse, Status>>,
+    outgoing: mpsc::Sender<Result<Vec<PlayResponse>, Status>>,
     waiting: usize,
     waiting_bytes: usize,
-    /// Sessions on which a command runs, with those that wait for it.
+    /// Sessions on which a command runs or is about to, with those that wait for it.
     sessions: HashMap<String, VecDeque<Waiting>>,
+    /// Those of them on which it is about to.
+    new: Vec<String>,
     /// Each in a task of its own: while replies are not taken nothing here is carried on, and a command may hold what others wait for.
     running: JoinSet<Done>,
 }
@@ -97,18 +109,12 @@ impl Player {
         while open || self.waiting > 0 || !watches.running.is_empty() {
             tokio::select! {
                 Some(done) = self.running.join_next() => self.answer(done).await?,
-                request = incoming.message(), if open && self.waiting < WAITING && self.waiting_bytes < WAITING_BYTES => match request {
-                    Ok(Some(request)) => self.take(request, &mut watches).await?,
-                    Ok(None) => open = false,
-                    // What can't be read ends the stream: where the next message would begin is not known.
-                    Err(status) => {
-                        self.finish().await?;
-                        return Err(refused(&status).map_or(Cut::Gone, |refused| Cut::With(refused.into_status())));
-                    }
-                },
+                request = incoming.message(), if open && self.has_room() => {
+                    open = self.take_all(request, &mut incoming, &mut watches).await?;
+                }
                 Some(news) = watches.news.next(), if !watches.news.is_empty() => {
                     watches.note(&news);
-                    self.send(news).await?;
+                    self.send(vec![news]).await?;
                 }
                 () = self.outgoing.closed() => return Err(Cut::Gone),
                 woken = life.wait(std::future::pending()) => {
@@ -139,17 +145,52 @@ impl Player {
         self.waiting -= replies.len();
         self.waiting_bytes -= bytes;
         self.run_next(session_id);
-        for reply in replies {
-            self.send(reply).await?;
+        self.send(replies).await
+    }
+
+    async fn send(&mut self, replies: Vec<PlayResponse>) -> Result<(), Cut> {
+        if replies.is_empty() {
+            return Ok(());
         }
-        Ok(())
+        self.outgoing.send(Ok(replies)).await.map_err(|_closed| Cut::Gone)
     }
 
-    async fn send(&mut self, reply: PlayResponse) -> Result<(), Cut> {
-        self.outgoing.send(Ok(reply)).await.map_err(|_closed| Cut::Gone)
+    const fn has_room(&self) -> bool {
+        self.waiting < WAITING && self.waiting_bytes < WAITING_BYTES
     }
 
-    async fn take(&mut self, request: PlayRequest, watches: &mut Watches) -> Result<(), Cut> {
+    /// Takes a request and what has arrived behind it, and only then starts what can start, so that moves on one session that came together
+    /// are stored together. Whether more may come.
+    async fn take_all(
+        &mut self,
+        request: Result<Option<PlayRequest>, Status>,
+        incoming: &mut Streaming<PlayRequest>,
+        watches: &mut Watches,
+    ) -> Result<bool, Cut> {
+        let mut replies = Vec::new();
+        let mut next = Some(request);
+        while let Some(Ok(Some(request))) = next {
+            replies.extend(self.take(request, watches).await);
+            let may_go_on = self.has_room() && replies.len() < AT_ONCE;
+            next = if may_go_on { incoming.message().now_or_never() } else { None };
+        }
+        for session_id in std::mem::take(&mut self.new) {
+            self.run_next(session_id);
+        }
+        self.send(replies).await?;
+        match next {
+            None => Ok(true),
+            Some(Ok(_)) => Ok(false),
+            // What can't be read ends the stream: where the next message would begin is not known.
+            Some(Err(status)) => {
+                self.finish().await?;
+                Err(refused(&status).map_or(Cut::Gone, |refused| Cut::With(refused.into_status())))
+            }
+        }
+    }
+
+    /// Takes a request. The reply to it, if it is not carried out by a task.
+    async fn take(&mut self, request: PlayRequest, watches: &mut Watches) -> Option<PlayResponse> {
         let bytes = request.encoded_len();
         let PlayRequest { command_id, command } = request;
         let mut fields = Fields::new();
@@ -158,32 +199,31 @@ impl Player {
         if command.is_none() {
             fields.fault("command", "one of those that this server knows");
         }
-        match fields.done(command) {
-            Err(status) => self.send(failed(id, &status)).await,
-            Ok(Command::WatchSession(request)) => match watches.begin(&self.handlers, &self.owner, id.clone(), request).await {
-                Ok(()) => Ok(()),
-                Err(status) => self.send(failed(id, &status)).await,
-            },
+        let command = match fields.done(command) {
+            Err(status) => return Some(failed(id, &status)),
+            Ok(Command::WatchSession(request)) => {
+                let begun = watches.begin(&self.handlers, &self.owner, id.clone(), request).await;
+                return begun.err().map(|status| failed(id, &status));
+            }
             Ok(Command::StopWatch(request)) => {
                 let version = watches.stop(&request.command_id);
-                self.send(reply(id, Reply::StopWatch(proto::StopWatchResponse { version }))).await
+                return Some(reply(id, Reply::StopWatch(proto::StopWatchResponse { version })));
             }
-            Ok(command) => {
-                let session_id = session_of(&command).to_owned();
-                let waiting = Waiting { id, command, bytes };
-                self.waiting += 1;
-                self.waiting_bytes += bytes;
-                match self.sessions.get_mut(&session_id) {
-                    // Commands on no session yet wait for nothing.
-                    Some(before) if !session_id.is_empty() => before.push_back(waiting),
-                    _ => {
-                        self.sessions.insert(session_id.clone(), VecDeque::new());
-                        self.start(session_id, waiting);
-                    }
-                }
-                Ok(())
+            Ok(command) => command,
+        };
+        self.waiting += 1;
+        self.waiting_bytes += bytes;
+        let session_id = session_of(&command);
+        match self.sessions.get_mut(session_id) {
+            Some(before) => before.push_back(Waiting { id, command, bytes }),
+            // Commands on no session yet wait for nothing.
+            None if session_id.is_empty() => self.start(String::new(), Waiting { id, command, bytes }),
+            None => {
+                self.new.push(session_id.to_owned());
+                self.sessions.insert(session_id.to_owned(), VecDeque::from([Waiting { id, command, bytes }]));
             }
         }
+        None
     }
 
     /// Starts what waited for the last command on its session: if it is a move, the moves after it too.
@@ -267,16 +307,14 @@ async fn carry_out_row(
     handlers: &SessionHandlers,
     owner: &Owner,
     requests: Vec<proto::ApplyMoveRequest>,
-) -> Vec<Result<proto::ApplyMoveResponse, Status>> {
-    let admitted = async {
-        handlers.check_still_admitted(&owner.caller).await?;
-        may_call(&owner.caller, APPLY_MOVE)
-    };
-    if let Err(status) = admitted.await {
-        return requests.iter().map(|_| Err(status.clone())).collect();
-    }
-    let counted = requests.into_iter().map(|request| owner.count(APPLY_MOVE).map(|()| request));
-    handlers.apply_moves(&owner.caller, counted.collect()).await
+) -> impl Iterator<Item = Result<proto::ApplyMoveResponse, Status>> {
+    let admitted = handlers.check_still_admitted(&owner.caller).await.and_then(|()| may_call(&owner.caller, APPLY_MOVE));
+    let counted = requests.into_iter().map(move |request| {
+        admitted.clone()?;
+        owner.count(APPLY_MOVE)?;
+        Ok(request)
+    });
+    handlers.apply_moves(&owner.caller, counted).await
 }
 
 /// Carries a command out as the call of its name.
