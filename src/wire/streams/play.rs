@@ -27,9 +27,9 @@ use tonic_types::StatusExt;
 const WAITING: usize = 1_024;
 const WAITING_BYTES: usize = 256 << 10;
 /// Replies that wait to be taken, at most, in groups of those that came together.
-const OUTGOING: usize = 16;
-/// Replies to commands that no task carries out, in a group at most.
-const AT_ONCE: usize = 64;
+const OUTGOING: usize = 4;
+/// Requests that are taken in one go, at most: about a millisecond, which others on this thread wait.
+const AT_ONCE: usize = 512;
 /// Watches on one stream, at most.
 const WATCHES: usize = 1_000;
 const APPLY_MOVE: &str = "/mancala.v1.SessionService/ApplyMove";
@@ -169,9 +169,11 @@ impl Player {
     ) -> Result<bool, Cut> {
         let mut replies = Vec::new();
         let mut next = Some(request);
+        let mut taken = 0;
         while let Some(Ok(Some(request))) = next {
             replies.extend(self.take(request, watches).await);
-            let may_go_on = self.has_room() && replies.len() < AT_ONCE;
+            taken += 1;
+            let may_go_on = self.has_room() && taken < AT_ONCE;
             next = if may_go_on { incoming.message().now_or_never() } else { None };
         }
         for session_id in std::mem::take(&mut self.new) {
