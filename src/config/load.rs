@@ -17,7 +17,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 use tokio_rustls::rustls::pki_types::DnsName;
-use tracing_subscriber::EnvFilter;
+use tracing_subscriber::filter::Targets;
 
 /// What variables of the environment begin with.
 const PREFIX: &str = "MANCALA_";
@@ -151,7 +151,7 @@ fn up_to_ten_years(text: &str) -> Option<Duration> {
 }
 
 fn filter(text: &str) -> Option<String> {
-    EnvFilter::try_new(text).ok().map(|_| text.to_owned())
+    text.parse::<Targets>().ok().map(|_| text.to_owned())
 }
 
 fn format(text: &str) -> Option<LogFormat> {

@@ -11,8 +11,10 @@ use std::any::Any;
 use std::io::{self, IsTerminal};
 use std::panic::{self, PanicHookInfo};
 use std::time::Duration;
-use tracing_subscriber::EnvFilter;
+use tracing_subscriber::filter::Targets;
+use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::{SubscriberInitExt, TryInitError};
+use tracing_subscriber::{fmt, registry};
 
 /// The libraries below gRPC are quiet unless the filter names them: on DEBUG they log every frame, and on WARN whatever a peer
 /// does wrong, so that any peer could fill the log.
@@ -57,7 +59,7 @@ impl Telemetry {
 /// Sets up logs and traces for the whole process; for traces a runtime must be there, whose threads send them. Panics are logged
 /// too, so that standard error has nothing but log lines.
 pub fn init(log: &LogConfig, telemetry: &TelemetryConfig) -> Result<Telemetry, TelemetryError> {
-    let filter = EnvFilter::try_new(format!("{QUIET},{}", log.filter))?;
+    let filter: Targets = format!("{QUIET},{}", log.filter).parse()?;
     let set_up = match &telemetry.otlp_endpoint {
         #[cfg(feature = "otel")]
         Some(endpoint) => {
@@ -66,10 +68,12 @@ pub fn init(log: &LogConfig, telemetry: &TelemetryConfig) -> Result<Telemetry, T
             Telemetry { traces: Some(traces) }
         }
         _ => {
-            let lines = tracing_subscriber::fmt().with_env_filter(filter).with_writer(io::stderr);
+            let lines = fmt::layer().with_writer(io::stderr);
             match log.format {
-                LogFormat::Human => lines.with_ansi(io::stderr().is_terminal()).finish().try_init()?,
-                LogFormat::Json => lines.json().flatten_event(true).with_span_list(false).finish().try_init()?,
+                LogFormat::Human => registry().with(filter).with(lines.with_ansi(io::stderr().is_terminal())).try_init()?,
+                LogFormat::Json => {
+                    registry().with(filter).with(lines.json().flatten_event(true).with_span_list(false)).try_init()?
+                }
             }
             Telemetry::default()
         }

@@ -7,11 +7,11 @@ use opentelemetry_sdk::Resource;
 use opentelemetry_sdk::trace::{Sampler, SdkTracerProvider};
 use std::io::{self, IsTerminal};
 use tracing::Subscriber;
-use tracing_subscriber::filter::filter_fn;
+use tracing_subscriber::filter::{Targets, filter_fn};
 use tracing_subscriber::layer::{Layer, SubscriberExt};
 use tracing_subscriber::registry::LookupSpan;
 use tracing_subscriber::util::{SubscriberInitExt, TryInitError};
-use tracing_subscriber::{EnvFilter, fmt, registry};
+use tracing_subscriber::{fmt, registry};
 
 /// Whose spans are traced: this program's own.
 const OURS: &str = env!("CARGO_CRATE_NAME");
@@ -42,7 +42,7 @@ where
 }
 
 /// Sets up logs beside traces.
-pub fn init(format: LogFormat, filter: EnvFilter, provider: &SdkTracerProvider) -> Result<(), TryInitError> {
+pub fn init(format: LogFormat, filter: Targets, provider: &SdkTracerProvider) -> Result<(), TryInitError> {
     let lines = fmt::layer().with_writer(io::stderr);
     let lines = match format {
         LogFormat::Human => lines.with_ansi(io::stderr().is_terminal()).boxed(),
