@@ -24,6 +24,8 @@ use tonic_health::pb::health_check_response::ServingStatus;
 use tonic_health::pb::health_client::HealthClient;
 use tonic_reflection::pb::{v1, v1alpha};
 use tonic_types::StatusExt;
+use tracing_subscriber::filter::Targets;
+use tracing_subscriber::layer::SubscriberExt;
 
 /// Far longer than anything here takes, unless it hangs.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -354,9 +356,10 @@ impl std::io::Write for Lines {
 async fn lines_of_calls(filter: &str) -> Vec<[String; 4]> {
     let lines = Lines::default();
     let writer = lines.clone();
-    let subscriber = tracing_subscriber::fmt().json().with_env_filter(filter).with_writer(move || writer.clone());
+    let lines_to_writer = tracing_subscriber::fmt::layer().json().with_writer(move || writer.clone());
+    let filter: Targets = filter.parse().expect("a filter");
     // The runtime of this test has one thread, so the server's lines come here too.
-    let _logging = tracing::subscriber::set_default(subscriber.finish());
+    let _logging = tracing::subscriber::set_default(tracing_subscriber::registry().with(filter).with(lines_to_writer));
 
     let server = start(|settings| settings.request_timeout = Duration::from_millis(50)).await;
     let mut rules = server.rules().await;

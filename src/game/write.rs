@@ -55,26 +55,27 @@ impl Position {
         });
     }
 
-    /// Adds what is written to a text, which is quicker than to have it formatted.
-    pub(crate) fn add_to(&self, text: &mut String) {
+    fn line(&self) -> Line {
         let mut line = Line::new();
         self.write(&mut line);
-        text.push_str(line.as_str());
+        line
     }
 
-    /// What is written, quicker than by being formatted.
-    pub(crate) fn text(&self) -> String {
-        let mut line = Line::new();
-        self.write(&mut line);
-        line.as_str().to_owned()
+    /// Adds what `Display` writes to a text, quicker than by formatting.
+    pub fn add_to(&self, text: &mut String) {
+        text.push_str(self.line().as_str());
+    }
+
+    /// What `Display` writes, quicker than `to_string`.
+    #[must_use]
+    pub fn text(&self) -> String {
+        self.line().as_str().to_owned()
     }
 }
 
 impl fmt::Display for Position {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut line = Line::new();
-        self.write(&mut line);
-        f.write_str(line.as_str())
+        f.write_str(self.line().as_str())
     }
 }
 
@@ -140,25 +141,26 @@ impl Move {
         }
     }
 
-    /// Adds what is written to a text, which is quicker than to have it formatted.
-    pub(crate) fn add_to(&self, text: &mut String) {
+    fn line(&self) -> Line {
         let mut line = Line::new();
         self.write(&mut line);
-        text.push_str(line.as_str());
+        line
     }
 
-    /// What is written, quicker than by being formatted.
-    pub(crate) fn text(&self) -> String {
-        let mut line = Line::new();
-        self.write(&mut line);
-        line.as_str().to_owned()
+    /// Adds what `Display` writes to a text, quicker than by formatting.
+    pub fn add_to(&self, text: &mut String) {
+        text.push_str(self.line().as_str());
+    }
+
+    /// What `Display` writes, quicker than `to_string`.
+    #[must_use]
+    pub fn text(&self) -> String {
+        self.line().as_str().to_owned()
     }
 }
 
 impl fmt::Display for Move {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut line = Line::new();
-        self.write(&mut line);
-        f.write_str(line.as_str())
+        f.write_str(self.line().as_str())
     }
 }
