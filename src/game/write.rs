@@ -17,10 +17,13 @@ impl Position {
         line.letter_if(self.marked.has(pit), '*');
         line.letter(',');
     }
+}
 
-    fn write(&self, line: &mut Line) {
+impl fmt::Display for Position {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let ring = self.ring();
         let not_plain = (self.north_controls ^ ring.row(Seat::North)) | self.marked | self.closed;
+        let mut line = Line::new();
         line.text(self.game.id());
         line.letter(' ');
         for (seat, end) in [(Seat::South, '/'), (Seat::North, ' ')] {
@@ -28,7 +31,7 @@ impl Position {
             if (not_plain & ring.row(seat)).is_empty() {
                 line.numbers(&self.pits[usize::from(first)..][..usize::from(ring.row)]);
             } else {
-                (first..first + ring.row).for_each(|pit| self.write_pit(line, pit));
+                (first..first + ring.row).for_each(|pit| self.write_pit(&mut line, pit));
             }
             line.replace_last(end);
         }
@@ -38,7 +41,7 @@ impl Position {
         line.letter(' ');
         line.letter(self.to_act.letter());
         line.letter(' ');
-        write_phase(line, self.phase);
+        write_phase(&mut line, self.phase);
         if let Some(seat) = self.last_sower {
             line.text(" last=");
             line.letter(seat.letter());
@@ -53,29 +56,7 @@ impl Position {
             (false, true) => " refused=N",
             (false, false) => "",
         });
-    }
-
-    fn line(&self) -> Line {
-        let mut line = Line::new();
-        self.write(&mut line);
-        line
-    }
-
-    /// Adds what `Display` writes to a text, quicker than by formatting.
-    pub fn add_to(&self, text: &mut String) {
-        text.push_str(self.line().as_str());
-    }
-
-    /// What `Display` writes, quicker than `to_string`.
-    #[must_use]
-    pub fn text(&self) -> String {
-        self.line().as_str().to_owned()
-    }
-}
-
-impl fmt::Display for Position {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.line().as_str())
+        f.write_str(line.as_str())
     }
 }
 
@@ -104,8 +85,9 @@ impl fmt::Display for Phase {
     }
 }
 
-impl Move {
-    fn write(&self, line: &mut Line) {
+impl fmt::Display for Move {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut line = Line::new();
         match self {
             Move::Sow { pit, seeds } => {
                 line.number(*pit);
@@ -139,28 +121,6 @@ impl Move {
             Move::Answer { accept: false } => line.text("decline"),
             Move::Pass => line.text("pass"),
         }
-    }
-
-    fn line(&self) -> Line {
-        let mut line = Line::new();
-        self.write(&mut line);
-        line
-    }
-
-    /// Adds what `Display` writes to a text, quicker than by formatting.
-    pub fn add_to(&self, text: &mut String) {
-        text.push_str(self.line().as_str());
-    }
-
-    /// What `Display` writes, quicker than `to_string`.
-    #[must_use]
-    pub fn text(&self) -> String {
-        self.line().as_str().to_owned()
-    }
-}
-
-impl fmt::Display for Move {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.line().as_str())
+        f.write_str(line.as_str())
     }
 }

@@ -85,7 +85,7 @@ impl Session {
         let mut events = vec![Event::MovePlayed {
             seat: self.position().to_act(),
             mv: ahead.mv,
-            position: ahead.position.text(),
+            position: ahead.position.to_string(),
             captured: ahead.ply.captured,
             endless: ahead.ply.endless,
         }];

@@ -4,6 +4,7 @@ use super::{ClockSetting, MatchResult, Micros, Player, ProposalKind, SeatStart, 
 use crate::game::{Guards, Move, Seat};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::fmt::Write as _;
 
 /// Something that happened to a session.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -216,15 +217,12 @@ fn needs_no_escape(text: &str) -> bool {
 fn move_json(seat: Seat, mv: Move, position: &str, captured: u8, endless: bool) -> String {
     // Enough for nearly all, and little: of a row of moves all are in memory at once.
     let mut json = String::with_capacity(250);
-    json.push_str(r#"{"type":"move_played","seat":""#);
-    json.push(seat.letter());
-    json.push_str(r#"","move":""#);
-    mv.add_to(&mut json);
-    json.push_str(r#"","position":""#);
-    json.push_str(position);
-    json.push_str(r#"","captured":"#);
-    json.push_str(&captured.to_string());
-    json.push_str(if endless { r#","endless":true}"# } else { "}" });
+    let (seat, endless) = (seat.letter(), if endless { r#","endless":true"# } else { "" });
+    let written = write!(
+        json,
+        r#"{{"type":"move_played","seat":"{seat}","move":"{mv}","position":"{position}","captured":{captured}{endless}}}"#
+    );
+    written.expect("a string takes all");
     json
 }
 

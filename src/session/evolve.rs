@@ -4,6 +4,7 @@ use super::{Divergence, Event, Micros, Proposal, Session};
 use crate::game::observer::Observer;
 use crate::game::{Game, Position, Record, Rules, SetUp};
 use std::collections::BTreeMap;
+use std::fmt::Write as _;
 
 impl Session {
     /// Takes in the next event; `observer` sees the steps of its move, if it is one.
@@ -101,7 +102,7 @@ impl Session {
     fn come_to(&mut self, position: &str, otherwise: &'static str) -> Result<(), &'static str> {
         // In the room of the one before: there is one with every move.
         self.position_text.clear();
-        self.record.position().add_to(&mut self.position_text);
+        write!(self.position_text, "{}", self.record.position()).expect("a string takes all");
         require(self.position_text == position, otherwise)
     }
 }

@@ -92,5 +92,5 @@ pub fn move_out(mv: Move, seat: Seat) -> proto::Move {
         Move::Answer { accept } => Kind::TradeAnswer(proto::TradeAnswer { accept }),
         Move::Pass => Kind::Pass(proto::Pass {}),
     };
-    proto::Move { kind: Some(kind), text: mv.text() }
+    proto::Move { kind: Some(kind), text: mv.to_string() }
 }

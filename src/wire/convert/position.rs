@@ -48,7 +48,7 @@ pub fn position_in(rules: &Rules, text: &str) -> Result<Position, PositionError>
 
 /// A whole position.
 pub fn position_out(p: &Position) -> proto::Position {
-    position_with(p, p.text())
+    position_with(p, p.to_string())
 }
 
 /// The same, of which the text is known.
