@@ -201,9 +201,9 @@ impl From<GuardLimits> for Guards {
     }
 }
 
-/// As JSON. `room` is taken at once, in bytes.
-pub(super) fn to_json(data: &impl Serialize, room: usize) -> String {
-    let mut json = Vec::with_capacity(room);
+/// As JSON. The room that is taken at once is enough for nearly all events and views.
+pub(super) fn to_json(data: &impl Serialize) -> String {
+    let mut json = Vec::with_capacity(1_000);
     serde_json::to_writer(&mut json, data).expect("events and views are plain data");
     String::from_utf8(json).expect("JSON is text")
 }
@@ -234,7 +234,7 @@ impl Event {
             Event::MovePlayed { seat, mv, position, captured, endless } if needs_no_escape(position) => {
                 move_json(*seat, *mv, position, *captured, *endless)
             }
-            _ => to_json(self, 1_000),
+            _ => to_json(self),
         }
     }
 

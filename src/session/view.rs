@@ -140,8 +140,7 @@ impl View {
     /// As it is stored.
     #[must_use]
     pub fn to_json(&self) -> String {
-        // Enough for nearly all.
-        to_json(self, 1_000)
+        to_json(self)
     }
 
     /// From what was stored.
