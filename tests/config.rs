@@ -234,6 +234,21 @@ fn all_faults_are_reported_at_once_with_their_origins() {
 }
 
 #[test]
+fn a_filter_of_logs_is_levels_by_target() {
+    let with = |filter: &str| {
+        let mut sources = nothing();
+        sources.flags = vec![("log.filter", "--log", filter.to_owned())];
+        Config::load(&sources)
+    };
+    for filter in ["off", "trace", "warn,mancala=debug", "mancala::cli=trace,info"] {
+        assert_eq!(with(filter).expect("a filter").log.filter, filter);
+    }
+    for filter in ["a=b=c", "mancala=loud", "mancala[call]=debug", "[call{session_id=\"s\"}]=debug", "[{code}]=info"] {
+        assert_eq!(faults(with(filter)).0, ["log.filter"], "{filter}");
+    }
+}
+
+#[test]
 fn a_file_that_is_missing_or_no_toml_is_a_fault_beside_the_others() {
     let environment = variables([("MANCALA_SERVER__THREADS", "many")]);
     let missing = Sources { file: Some("/nowhere/mancala.toml".into()), environment: environment.clone(), ..nothing() };

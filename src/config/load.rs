@@ -151,7 +151,8 @@ fn up_to_ten_years(text: &str) -> Option<Duration> {
 }
 
 fn filter(text: &str) -> Option<String> {
-    text.parse::<Targets>().ok().map(|_| text.to_owned())
+    // What names spans or fields would pass for a target that nothing has.
+    text.parse::<Targets>().ok().filter(|_| !text.contains(['[', '{'])).map(|_| text.to_owned())
 }
 
 fn format(text: &str) -> Option<LogFormat> {
