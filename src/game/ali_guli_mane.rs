@@ -77,10 +77,10 @@ impl Variant for AliGuliMane {
         Position::new(Game::AliGuliMane, pits, first, Phase::Sow)
     }
 
-    fn check(&self, p: &Position, mv: Move) -> Result<Move, IllegalMove> {
-        match mv {
+    fn check(&self, p: &Position, mv: &Move) -> Result<(), IllegalMove> {
+        match *mv {
             Move::Sow { pit, seeds } => check_sowing(p, pit, seeds),
-            Move::Pass if self.may_pass(p) => Ok(mv),
+            Move::Pass if self.may_pass(p) => Ok(()),
             Move::Pass => Err(IllegalMove::CannotPass { seat: p.to_act }),
             _ => Err(IllegalMove::NotInThisGame { game: p.game, given: mv.kind() }),
         }

@@ -53,17 +53,17 @@ impl Variant for Ayoayo {
         Position::new(Game::Ayoayo, pits, first, Phase::Sow)
     }
 
-    fn check(&self, p: &Position, mv: Move) -> Result<Move, IllegalMove> {
-        match mv {
-            Move::Pass if must_pass(p) => Ok(mv),
+    fn check(&self, p: &Position, mv: &Move) -> Result<(), IllegalMove> {
+        match *mv {
+            Move::Pass if must_pass(p) => Ok(()),
             Move::Pass => Err(IllegalMove::CannotPass { seat: p.to_act }),
             Move::Sow { .. } if must_pass(p) => Err(IllegalMove::MustPass { seat: p.to_act }),
             Move::Sow { pit, seeds } => {
-                let mv = check_sowing(p, pit, seeds)?;
+                check_sowing(p, pit, seeds)?;
                 if row(p, p.to_act.other()).is_empty() && !feeds(p, pit) {
                     return Err(IllegalMove::MustFeed { pit, hungry: p.to_act.other() });
                 }
-                Ok(mv)
+                Ok(())
             }
             _ => Err(IllegalMove::NotInThisGame { game: p.game, given: mv.kind() }),
         }

@@ -43,21 +43,21 @@ impl Variant for Gore {
         Position::new(Game::Gore, pits, first, Phase::Sow)
     }
 
-    fn check(&self, p: &Position, mv: Move) -> Result<Move, IllegalMove> {
-        match (p.phase, mv) {
+    fn check(&self, p: &Position, mv: &Move) -> Result<(), IllegalMove> {
+        match (p.phase, *mv) {
             (_, Move::Redistribute(_)) => Err(IllegalMove::NotInThisGame { game: p.game, given: mv.kind() }),
             (Phase::Answer(pits), Move::Answer { accept }) => {
                 if accept && p.banks[p.to_act] < price(pits) {
                     return Err(IllegalMove::TradeNotAffordable { price: price(pits), bank: p.banks[p.to_act], payer: p.to_act });
                 }
-                Ok(mv)
+                Ok(())
             }
             (Phase::Answer(_), _) | (_, Move::Answer { .. }) => Err(IllegalMove::WrongPhase { phase: p.phase, given: mv.kind() }),
-            (_, Move::Pass) if must_pass(p) => Ok(mv),
+            (_, Move::Pass) if must_pass(p) => Ok(()),
             (_, Move::Pass) => Err(IllegalMove::CannotPass { seat: p.to_act }),
             (_, Move::Sow { .. } | Move::Offer(_)) if must_pass(p) => Err(IllegalMove::MustPass { seat: p.to_act }),
             (_, Move::Sow { pit, seeds }) => check_sowing(p, pit, seeds),
-            (_, Move::Offer(pits)) => check_offer(p, pits).map(|()| mv),
+            (_, Move::Offer(pits)) => check_offer(p, pits),
         }
     }
 

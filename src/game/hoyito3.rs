@@ -30,9 +30,9 @@ impl Variant for Hoyito3 {
         Position::new(Game::Hoyito3, pits, first, Phase::Sow)
     }
 
-    fn check(&self, p: &Position, mv: Move) -> Result<Move, IllegalMove> {
-        match mv {
-            Move::Pass if row(p).is_empty() => Ok(mv),
+    fn check(&self, p: &Position, mv: &Move) -> Result<(), IllegalMove> {
+        match *mv {
+            Move::Pass if row(p).is_empty() => Ok(()),
             Move::Pass => Err(IllegalMove::CannotPass { seat: p.to_act }),
             Move::Sow { .. } if row(p).is_empty() => Err(IllegalMove::MustPass { seat: p.to_act }),
             Move::Sow { pit, seeds } => check_sowing(p, pit, seeds),

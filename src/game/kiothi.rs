@@ -128,14 +128,23 @@ impl Variant for Kiothi {
         Position::new(Game::Kiothi, pits, first, Phase::Open1)
     }
 
-    fn check(&self, p: &Position, mv: Move) -> Result<Move, IllegalMove> {
-        match (p.phase, mv) {
+    fn check(&self, p: &Position, mv: &Move) -> Result<(), IllegalMove> {
+        match (p.phase, *mv) {
             (Phase::Sow, Move::Sow { pit, seeds }) => check_harvest(p, pit, seeds),
             (Phase::Sow, Move::Redistribute(_)) => Err(IllegalMove::WrongPhase { phase: p.phase, given: mv.kind() }),
-            (_, Move::Redistribute(redistribution)) => opening::check(p, &redistribution).map(|()| mv),
+            (_, Move::Redistribute(redistribution)) => opening::check(p, &redistribution),
             (_, Move::Sow { .. }) => Err(IllegalMove::WrongPhase { phase: p.phase, given: mv.kind() }),
             (_, Move::Pass) => Err(IllegalMove::CannotPass { seat: p.to_act }),
             (_, Move::Offer(_) | Move::Answer { .. }) => Err(IllegalMove::NotInThisGame { game: p.game, given: mv.kind() }),
+        }
+    }
+
+    /// A sowing bears its number of seeds.
+    #[inline]
+    fn canonical(&self, p: &Position, mv: Move) -> Move {
+        match mv {
+            Move::Sow { pit, seeds: None } => Move::Sow { pit, seeds: Some(p.seeds(pit)) },
+            _ => mv,
         }
     }
 
@@ -210,7 +219,7 @@ impl Variant for Kiothi {
 }
 
 /// Rules 4 and 5.
-fn check_harvest(p: &Position, pit: u8, seeds: Option<u8>) -> Result<Move, IllegalMove> {
+fn check_harvest(p: &Position, pit: u8, seeds: Option<u8>) -> Result<(), IllegalMove> {
     check_pit(p, pit)?;
     let held = p.seeds(pit);
     let seeds = seeds.unwrap_or(held);
@@ -221,7 +230,7 @@ fn check_harvest(p: &Position, pit: u8, seeds: Option<u8>) -> Result<Move, Illeg
         let last = (pit + seeds) % RING.pits();
         return Err(IllegalMove::FirstLapEndsInOwnOccupiedPit { pit, seeds, last });
     }
-    Ok(Move::Sow { pit, seeds: Some(seeds) })
+    Ok(())
 }
 
 /// The numbers of seeds that can be sown from a pit: those of which the last one falls outside the seat's row, or in a pit of it

@@ -134,8 +134,7 @@ impl PitSet {
         let (words, rest) = pits.as_chunks::<8>();
         let mut last_word = [0; 8];
         last_word[..rest.len()].copy_from_slice(rest);
-        let [low, middle, high] = [words[0], words[1], last_word].map(occupied_of_eight);
-        PitSet(low | middle << 8 | high << 16)
+        PitSet(occupied_of_eight(words[0]) | occupied_of_eight(words[1]) << 8 | occupied_of_eight(last_word) << 16)
     }
 
     /// The pit that has `n` smaller ones in the set; the set has more than `n`.

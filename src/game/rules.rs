@@ -145,8 +145,10 @@ impl Rules {
         if let Phase::Over(reason) = position.phase {
             return Err(IllegalMove::GameOver { reason });
         }
-        let mv = with_variant!(self, variant => variant.check(position, mv))?;
-        Ok(Legal { rules: *self, position: *position, mv })
+        with_variant!(self, variant => {
+            variant.check(position, &mv)?;
+            Ok(Legal { rules: *self, position: *position, mv: variant.canonical(position, mv) })
+        })
     }
 
     /// All legal moves; none when the game is over, and none in Kiothi's openings, for which see [`Rules::redistributions`].

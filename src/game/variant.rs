@@ -31,8 +31,14 @@ pub(super) trait Variant: Copy + Default {
     /// The first position of a single game.
     fn start(&self, first: Seat) -> Position;
 
-    /// Whether a move is legal in a position that is not over; if so, in its canonical form.
-    fn check(&self, p: &Position, mv: Move) -> Result<Move, IllegalMove>;
+    /// Whether a move is legal in a position that is not over.
+    fn check(&self, p: &Position, mv: &Move) -> Result<(), IllegalMove>;
+
+    /// The canonical form of a legal move.
+    #[inline]
+    fn canonical(&self, _: &Position, mv: Move) -> Move {
+        mv
+    }
 
     /// Visits the legal moves of a position that is not over; none in Kiothi's openings.
     fn each_move(&self, p: &Position, visit: &mut impl FnMut(Move));
@@ -140,10 +146,10 @@ pub(super) fn check_pit(p: &Position, pit: u8) -> Result<(), IllegalMove> {
 }
 
 /// What makes a sowing legal in every game but Kiothi.
-pub(super) fn check_sowing(p: &Position, pit: u8, seeds: Option<u8>) -> Result<Move, IllegalMove> {
+pub(super) fn check_sowing(p: &Position, pit: u8, seeds: Option<u8>) -> Result<(), IllegalMove> {
     check_pit(p, pit)?;
     match seeds {
-        None => Ok(Move::sow(pit)),
+        None => Ok(()),
         Some(_) => Err(IllegalMove::SeedsNotChosen { pit, held: p.seeds(pit) }),
     }
 }
