@@ -119,7 +119,7 @@ impl Batch for Steps {
     type Reply = proto::StepPositionsResponse;
 
     fn compute(self, cancel: &Cancel) -> Result<Self::Reply, Refused> {
-        let mut results = proto::Results::default();
+        let mut results = proto::Results::with_capacity(self.items.len());
         let mut result = proto::PositionStepResult::default();
         for item in self.items.iter() {
             self.step(item, cancel, &mut result);

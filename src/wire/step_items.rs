@@ -110,12 +110,23 @@ impl Items {
             && self.push_plain(item)
         {
             buf.advance(length);
+            if self.len() == 1 {
+                self.make_room(length, buf.remaining());
+            }
             return Ok(());
         }
         let mut item = PositionStep::default();
         message::merge(wire_type, &mut item, buf, ctx)?;
         self.push(&item);
         Ok(())
+    }
+
+    /// Makes room for what is left of a message, by the length of its first item: others are mostly like it. To grow step by step takes fresh
+    /// memory each time, which the system hands out page by page.
+    fn make_room(&mut self, first: usize, left: usize) {
+        self.all.reserve(left);
+        self.texts.reserve(self.texts.len() * (left / first));
+        self.ends.reserve(left / first);
     }
 
     /// Adds an item as clients write it: its position, then its moves, and each so short that its length is one byte. `false`: it is another
@@ -146,24 +157,23 @@ fn place(begin: usize, end: usize) -> Range<u32> {
     number(begin)..number(end)
 }
 
-/// An item that lies in one piece at the beginning of some bytes, behind its length, and where it ends. It is all ASCII, keys and lengths
-/// included, so that each of those is one byte.
+/// An item that lies in one piece at the beginning of some bytes, behind its length, and where it ends.
 fn whole_item(bytes: &[u8]) -> Option<(&str, usize)> {
     let (begin, length) = match *bytes {
         [length @ ..0x80, ..] => (1, usize::from(length)),
         [low, high @ ..0x80, ..] => (2, usize::from(low & 0x7F) | usize::from(high) << 7),
         _ => return None,
     };
-    let item = bytes.get(begin..begin + length).filter(|item| item.is_ascii())?;
+    let item = bytes.get(begin..begin + length)?;
     Some((str::from_utf8(item).ok()?, begin + length))
 }
 
-/// Takes a text that has this key, if one comes next, and tells where it lies.
+/// Takes a text that has this key and a length of one byte, if one comes next, and tells where it lies.
 fn take(item: &str, at: &mut usize, key: u8) -> Option<Range<usize>> {
-    let [found, length, ..] = item.as_bytes()[*at..] else { return None };
+    let [found, length @ ..0x80, ..] = item.as_bytes()[*at..] else { return None };
     let begin = *at + 2;
     let end = begin + usize::from(length);
-    if found != key || end > item.len() {
+    if found != key || !item.is_char_boundary(end) {
         return None;
     }
     *at = end;

@@ -25,7 +25,16 @@ pub struct Results {
     count: usize,
 }
 
+/// About as many bytes as a result has without steps and legal moves.
+const LEAN: usize = 96;
+
 impl Results {
+    /// None yet, with room for so many lean ones.
+    #[must_use]
+    pub fn with_capacity(count: usize) -> Results {
+        Results { written: Vec::with_capacity(count * LEAN), count: 0 }
+    }
+
     /// How many there are.
     #[must_use]
     pub const fn len(&self) -> usize {
