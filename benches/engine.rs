@@ -73,7 +73,10 @@ fn parts(criterion: &mut Criterion) {
         }
     };
     each("legal_moves", |rules, (position, _)| {
-        black_box(rules.legal_moves(position));
+        black_box(&rules.legal_moves(position));
+    });
+    each("each_legal_move", |rules, (position, _)| {
+        rules.each_legal_move(position, |mv| _ = black_box(mv));
     });
     each("check", |rules, (position, mv)| {
         black_box(rules.check(position, *mv).is_ok());

@@ -86,7 +86,7 @@ fn each<T: 'static>(items: Vec<T>, work: impl Fn(&T) + 'static) -> Work {
 }
 
 fn listing(rules: Rules, samples: Vec<samples::Sample>) -> Work {
-    each(samples, move |(position, _)| _ = black_box(rules.legal_moves(position)))
+    each(samples, move |(position, _)| _ = black_box(&rules.legal_moves(position)))
 }
 
 fn playouts_of(rules: Rules) -> Work {

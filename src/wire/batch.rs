@@ -85,7 +85,7 @@ impl Steps {
         result.result = position.outcome().map(|outcome| end_result(&outcome));
         result.steps = steps(&seen);
         if self.include_legal_moves {
-            result.legal_moves = self.rules.legal_moves(&position).iter().map(Move::to_string).collect();
+            self.rules.each_legal_move(&position, |mv| result.legal_moves.push(mv.to_string()));
         }
     }
 

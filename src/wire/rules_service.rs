@@ -64,9 +64,11 @@ impl RulesService for RulesHandlers {
     ) -> Result<Response<proto::ListPositionMovesResponse>, Status> {
         let proto::ListPositionMovesRequest { game, options, position } = request.into_inner();
         let (rules, p) = playable(&game, &options, &position)?;
+        let mut moves = Vec::new();
+        rules.each_legal_move(&p, |mv| moves.push(move_out(mv, p.to_act())));
         Ok(Response::new(proto::ListPositionMovesResponse {
             position: Some(position_out(&p)),
-            moves: rules.legal_moves(&p).into_iter().map(|mv| move_out(mv, p.to_act())).collect(),
+            moves,
             redistributions: rules.redistributions(&p).map(|it| family(&p, &it)),
         }))
     }

@@ -11,7 +11,6 @@ use super::session_request::{new_session, page};
 use super::sight::Change;
 use super::streams::{Follower, Holders, Messages, Owner, StreamSettings, Watcher, messages, play};
 use super::{agreements, moves, records, session_batch};
-use crate::game::MoveList;
 use crate::random::SeededDice;
 use crate::service::{Asked, Compute, ServiceError, Sessions};
 use crate::session::{Command, Credential, Session};
@@ -128,13 +127,16 @@ impl SessionService for SessionHandlers {
         self.look(&caller, &fields.done(Some(id))?, |session| {
             let position = session.position();
             let open = session.result().is_none();
-            let moves = if open { session.rules().legal_moves(position) } else { MoveList::new() };
+            let mut moves = Vec::new();
+            if open {
+                session.rules().each_legal_move(position, |mv| moves.push(move_out(mv, position.to_act())));
+            }
             let redistributions = session.rules().redistributions(position).filter(|_| open);
             proto::ListLegalMovesResponse {
                 version: session.version(),
                 to_act: to_act(session),
                 phase: if open { phase(position.phase()) } else { Phase::Over }.into(),
-                moves: moves.iter().map(|mv| move_out(*mv, position.to_act())).collect(),
+                moves,
                 redistributions: redistributions.map(|it| family(position, &it)),
                 server_time: self.time_for(session),
             }
