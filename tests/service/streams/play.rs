@@ -5,6 +5,7 @@ use mancala::wire::proto::event::Body;
 use mancala::wire::proto::play_request::Command;
 use mancala::wire::proto::play_response::Reply;
 use mancala::wire::proto::{self, PlayFailure, PlayRequest, PlayResponse};
+use prometheus_client::registry::Registry;
 use std::collections::BTreeMap;
 use std::time::Duration;
 use tokio::sync::mpsc;
@@ -124,6 +125,42 @@ async fn commands_on_a_session_are_carried_out_in_order_and_those_on_others_besi
     for (id, (twin, _)) in &games {
         assert_eq!(app.session(id).await.position, app.session(twin).await.position);
     }
+}
+
+/// Writes of the store so far, in whatever commits.
+fn writes(app: &App) -> u64 {
+    let mut registry = Registry::default();
+    registry.register("writes", "Jobs of the writer", app.store.metrics().batch_writes.clone());
+    let mut text = String::new();
+    prometheus_client::encoding::text::encode(&mut text, &registry).expect("a string takes all");
+    let sum = text.lines().find_map(|line| line.strip_prefix("writes_sum ")).expect("a sum");
+    sum.parse::<f64>().expect("a number") as u64
+}
+
+#[tokio::test]
+async fn moves_that_arrive_together_are_stored_together() {
+    let app = App::start().await;
+    let (twin, id) = (app.create("gore").await, app.create("gore").await);
+    let (commands, sent) = mpsc::unbounded_channel();
+    let mut count = 0;
+    for seed in 0..40 {
+        let sample = proto::SampleMovesRequest { session_id: twin.clone(), seed, ..Default::default() };
+        let Some(drawn) = body(app.sessions().sample_moves(sample).await).moves.pop() else { break };
+        app.play(&twin, &drawn.text).await;
+        let request = PlayRequest { command_id: String::new(), command: Some(mv(&id, &drawn.text, &format!("r{seed}"))) };
+        commands.send(request).expect("it is kept");
+        count += 1;
+    }
+    assert_eq!(count, 40, "the game goes on");
+    let before = writes(&app);
+    let replies = body(app.sessions().play(UnboundedReceiverStream::new(sent)).await);
+    let mut player = Player { commands: Some(commands), replies };
+    for version in 2..=41 {
+        let (_, Reply::ApplyMove(reply)) = player.next().await else { panic!("a move") };
+        assert_eq!(reply.version, version);
+    }
+    assert_eq!(writes(&app) - before, 1);
+    assert_eq!(app.session(&id).await.position, app.session(&twin).await.position);
 }
 
 /// Whatever is stored together, each move is answered as if it were alone.
