@@ -138,10 +138,12 @@ async fn movers_of_one_session_that_is_pushed_out_of_memory_lose_nothing() {
             app.sessions().apply_move(request).await.map(|reply| reply.into_inner().version).map_err(|status| status.code())
         });
     }
-    let mut versions: Vec<_> = calls.join_all().await.into_iter().filter_map(Result::ok).collect();
+    let answers = calls.join_all().await;
+    let mut versions: Vec<_> = answers.iter().filter_map(|answer| answer.as_ref().ok()).copied().collect();
     versions.sort_unstable();
     let session = app.session(&id).await;
-    assert!(versions.len() > 1 && versions.into_iter().eq(2..=session.version), "each version was one caller's");
+    let each_once = versions.len() > 1 && versions.into_iter().eq(2..=session.version);
+    assert!(each_once, "each version was one caller's: {answers:?}; {session:?}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
