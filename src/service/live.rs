@@ -318,3 +318,35 @@ pub(super) fn check_link(
 pub(super) fn read_event(session_id: &str, stored: &StoredEvent) -> Result<Event, ServiceError> {
     Event::from_json(&stored.body).map_err(|why| ServiceError::damaged(session_id, format!("event {}: {why}", stored.seq)))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_a_session_there_is_one_slot_as_long_as_somebody_holds_it() {
+        let slots = Slots::new(1);
+        let held = slots.get("a");
+        drop(slots.get("b"));
+        assert!(Arc::ptr_eq(&held, &slots.get("a")), "it was pushed out");
+        slots.forget("a");
+        assert!(Arc::ptr_eq(&held, &slots.get("a")), "it was forgotten");
+        drop(slots.get("b"));
+        let gone = Arc::downgrade(&held);
+        drop(held);
+        assert_eq!(gone.strong_count(), 0, "nothing keeps it");
+        drop(slots.get("a"));
+        assert_eq!(slots.len(), 1);
+    }
+
+    #[test]
+    fn slots_that_nobody_holds_are_not_kept_in_mind() {
+        let slots = Slots::new(1);
+        for n in 0..10 * HELD {
+            let held = slots.get(&n.to_string());
+            drop(slots.get("other"));
+            drop(held);
+        }
+        assert!(slots.places().held.len() <= HELD + 1);
+    }
+}
