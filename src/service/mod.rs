@@ -23,6 +23,7 @@ mod request;
 mod retention;
 mod row;
 mod secret;
+mod slots;
 mod timekeeper;
 mod under_way;
 mod verify;
@@ -48,8 +49,8 @@ pub use watch::{Feed, FeedPage, News, SessionChange, Watch};
 
 use crate::session::Micros;
 use crate::store::Store;
-use live::Slots;
 use quota::Quota;
+use slots::Slots;
 use std::sync::Arc;
 use tokio::sync::Semaphore;
 use under_way::UnderWay;
@@ -60,6 +61,8 @@ use watched::WatchedSessions;
 pub struct Sessions {
     store: Arc<dyn Store>,
     clock: Arc<dyn Clock>,
+    /// See [`Sessions::time_of_next`].
+    step: Micros,
     slots: Arc<Slots>,
     counts: Arc<Counts>,
     quota: Arc<Quota>,
@@ -73,9 +76,11 @@ impl Sessions {
     /// Sessions that are kept in a store. At most `cached` of them are held in memory between calls.
     #[must_use]
     pub fn new(store: Arc<dyn Store>, clock: Arc<dyn Clock>, cached: usize) -> Sessions {
+        let step = if store.is_shared() { jitter::up_to(1_000) } else { 0 };
         Sessions {
             store,
             clock,
+            step,
             slots: Arc::new(Slots::new(cached)),
             counts: Arc::default(),
             quota: Arc::new(Quota::new(0)),

@@ -108,7 +108,7 @@ impl Sessions {
         let mut slot = slot.lock().await;
         let done = match self.fill(id, &mut slot).await {
             Ok(live) => {
-                let now = self.time_for(&live.session);
+                let now = self.time_of_next(&live.session);
                 // Time that is out is news of the session: whoever looks at it will bring it about.
                 let unchanged = live.session.version() == found.version && live.session.timed_out(now).is_none();
                 if unchanged {

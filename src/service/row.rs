@@ -71,7 +71,7 @@ impl Sessions {
         let count = row.len().min(longest);
         let (mut applied, mut appends) = (Vec::with_capacity(count), Vec::with_capacity(count));
         for Asked { target, command, want_steps, look } in row.iter().take(count) {
-            let now = self.time_for(&live.session);
+            let now = self.time_of_next(&live.session);
             let Some((events, steps)) = plain(&live, target, command, *want_steps, now) else { break };
             let request = request(&target.request_id, || command_digest(command, target.expected_version));
             let Ok(append) = advance(&mut live, &events, request, now) else { return Vec::new() };

@@ -1,13 +1,14 @@
 //! Two servers on one store: each has its own copies of sessions, and the store alone says what happened.
 
 use crate::app::START;
+use crate::wrapped_store::{Wrap, Wrapped};
 use mancala::game::{Game, Guards, Rules, Seat};
 use mancala::service::{Clock, NewSession, RequestId, ServiceError, Sessions, Target};
 use mancala::session::{ClockSetting, Command, Credential, Event, Micros, Rejection, Session, Spectators};
-use mancala::store::Store;
 use mancala::store::sqlite::{Options, SqliteStore};
-use std::sync::Arc;
+use mancala::store::{Append, Appended, Store, StoreError};
 use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::{Arc, Mutex};
 use tempfile::TempDir;
 
 /// A clock that stands until it is set.
@@ -165,4 +166,49 @@ async fn an_agreement_across_servers_happens_once() {
     let refused = Err(Rejection::ProposalNotFound { kind }.into());
     assert!((one.is_ok() && other == refused) || (other.is_ok() && one == refused), "{one:?} {other:?}");
     assert_eq!(pair.names(&id).await, ["created", "proposed", "answered", "round_ended", "round_started"]);
+}
+
+/// A store that many servers may share, and what they wanted to add to it.
+struct Shared {
+    store: Arc<dyn Store>,
+    wanted: Arc<Mutex<Vec<Append>>>,
+}
+
+#[async_trait::async_trait]
+impl Wrap for Shared {
+    fn inner(&self) -> &Arc<dyn Store> {
+        &self.store
+    }
+    fn is_shared(&self) -> bool {
+        true
+    }
+    async fn append(&self, append: Append) -> Result<Appended, StoreError> {
+        self.wanted.lock().expect("no panic").push(append.clone());
+        self.store.append(append).await
+    }
+}
+
+/// A store that has lost its connection tells by an event's hash whether it was written, so that no other server may make the same one.
+#[tokio::test]
+async fn servers_whose_clocks_are_behind_make_different_events_of_one_request() {
+    let wanted = Arc::new(Mutex::new(Vec::new()));
+    let shared = wanted.clone();
+    let pair = Pair::over(|store| Arc::new(Wrapped(Shared { store, wanted: shared })));
+    let id = made(&pair.one, 1, None).await;
+    let servers: Vec<_> = (0..5).map(|_| Sessions::new(pair.store.clone(), pair.clock.clone(), 16)).collect();
+    for server in &servers {
+        server.look(&id, Session::version).await.expect("a session");
+    }
+    pair.clock.advance(-1);
+    let mv = pair.one.look(&id, |session| session.rules().legal_moves(session.position())[0]).await.expect("a session");
+    for (number, server) in servers.iter().enumerate() {
+        let (_, version, replayed) =
+            ask(server, &id, Command::Play { seat: None, mv }, None, "once").await.expect("it is played");
+        assert_eq!((version, replayed), (2, number > 0));
+    }
+    let wanted = wanted.lock().expect("no panic");
+    assert_eq!(wanted.len(), servers.len(), "each found out by its write that it was late");
+    assert!(wanted.iter().all(|append| (START + 1..=START + 1_000).contains(&append.time)), "{wanted:?}");
+    // That all of them draw the same number is possible once in 10^12 runs.
+    assert!(wanted.iter().any(|append| append.hashes != wanted[0].hashes), "{wanted:?}");
 }
