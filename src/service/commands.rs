@@ -131,12 +131,11 @@ impl Sessions {
         self.clock.now().max(session.updated())
     }
 
-    /// The time of an event that is to be stored now. A store that many servers share tells their events apart by their hashes where it is
-    /// not known whose was written. Servers whose clocks are behind the event before would give the same time, and the same request by that
-    /// the same hash. So each adds microseconds of its own, up to a thousand, that it has drawn when it started.
+    /// The time of an event that is to be stored now: the clock's, or the [step](super::Clock::step) after the event before if the clock is
+    /// behind that.
     pub(super) fn time_of_next(&self, session: &Session) -> Micros {
         let (now, updated) = (self.clock.now(), session.updated());
-        if now < updated { updated.saturating_add(self.step) } else { now }
+        if now < updated { updated.saturating_add(self.clock.step()) } else { now }
     }
 
     /// Stores what was decided on the session of a slot, and takes it in; `None`: somebody else was faster, and the slot is empty.

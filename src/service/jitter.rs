@@ -9,11 +9,6 @@ pub(super) fn chance() -> f64 {
     f64::from(bits) / f64::from(u32::MAX)
 }
 
-/// A whole number from 1 to a greatest one.
-pub(super) fn up_to(greatest: u32) -> i64 {
-    (1.0 + chance() * f64::from(greatest - 1)).round() as i64
-}
-
 /// A time, give or take a tenth.
 pub(super) fn jittered(time: Duration) -> Duration {
     time.mul_f64(0.9 + 0.2 * chance())

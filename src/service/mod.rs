@@ -61,8 +61,6 @@ use watched::WatchedSessions;
 pub struct Sessions {
     store: Arc<dyn Store>,
     clock: Arc<dyn Clock>,
-    /// See [`Sessions::time_of_next`].
-    step: Micros,
     slots: Arc<Slots>,
     counts: Arc<Counts>,
     quota: Arc<Quota>,
@@ -76,11 +74,9 @@ impl Sessions {
     /// Sessions that are kept in a store. At most `cached` of them are held in memory between calls.
     #[must_use]
     pub fn new(store: Arc<dyn Store>, clock: Arc<dyn Clock>, cached: usize) -> Sessions {
-        let step = if store.is_shared() { jitter::up_to(1_000) } else { 0 };
         Sessions {
             store,
             clock,
-            step,
             slots: Arc::new(Slots::new(cached)),
             counts: Arc::default(),
             quota: Arc::new(Quota::new(0)),

@@ -26,6 +26,7 @@ use tokio_util::sync::CancellationToken;
 struct JumpingClock {
     start: Instant,
     offset: AtomicI64,
+    step: Micros,
 }
 
 impl JumpingClock {
@@ -38,6 +39,10 @@ impl Clock for JumpingClock {
     fn now(&self) -> Micros {
         // 2026-01-01.
         1_767_225_600_000_000 + self.start.elapsed().as_micros() as Micros + self.offset.load(Ordering::SeqCst)
+    }
+
+    fn step(&self) -> Micros {
+        self.step
     }
 }
 
@@ -140,7 +145,7 @@ impl Fleet {
             None => self.ground.store(place).await,
         };
         let way = Arc::new(Wrapped(Faulty::new(store, &self.plan, dice, self.faults.clone(), self.rest.clone())));
-        let clock = Arc::new(JumpingClock { start: self.start, offset: AtomicI64::new(0) });
+        let clock = Arc::new(JumpingClock { start: self.start, offset: AtomicI64::new(0), step: 1 + number as Micros });
         let life = CancellationToken::new();
         let sessions = Sessions::new(way.clone(), clock.clone(), self.plan.cached);
         let keeping = keep_time(sessions.clone(), SeededDice::for_game(self.plan.seed, 20_000 + number));

@@ -3,7 +3,7 @@
 use crate::app::START;
 use crate::wrapped_store::{Wrap, Wrapped};
 use mancala::game::{Game, Guards, Rules, Seat};
-use mancala::service::{Clock, NewSession, RequestId, ServiceError, Sessions, Target};
+use mancala::service::{Clock, NewSession, RequestId, ServiceError, Sessions, SystemClock, Target};
 use mancala::session::{ClockSetting, Command, Credential, Event, Micros, Rejection, Session, Spectators};
 use mancala::store::sqlite::{Options, SqliteStore};
 use mancala::store::{Append, Appended, Store, StoreError};
@@ -168,19 +168,16 @@ async fn an_agreement_across_servers_happens_once() {
     assert_eq!(pair.names(&id).await, ["created", "proposed", "answered", "round_ended", "round_started"]);
 }
 
-/// A store that many servers may share, and what they wanted to add to it.
-struct Shared {
+/// What servers wanted to add to a store.
+struct Watched {
     store: Arc<dyn Store>,
     wanted: Arc<Mutex<Vec<Append>>>,
 }
 
 #[async_trait::async_trait]
-impl Wrap for Shared {
+impl Wrap for Watched {
     fn inner(&self) -> &Arc<dyn Store> {
         &self.store
-    }
-    fn is_shared(&self) -> bool {
-        true
     }
     async fn append(&self, append: Append) -> Result<Appended, StoreError> {
         self.wanted.lock().expect("no panic").push(append.clone());
@@ -188,27 +185,48 @@ impl Wrap for Shared {
     }
 }
 
+/// The time of [`SharedClock`], with a server's own step.
+struct Stepping {
+    clock: Arc<SharedClock>,
+    step: Micros,
+}
+
+impl Clock for Stepping {
+    fn now(&self) -> Micros {
+        self.clock.now()
+    }
+    fn step(&self) -> Micros {
+        self.step
+    }
+}
+
 /// A store that has lost its connection tells by an event's hash whether it was written, so that no other server may make the same one.
 #[tokio::test]
 async fn servers_whose_clocks_are_behind_make_different_events_of_one_request() {
     let wanted = Arc::new(Mutex::new(Vec::new()));
-    let shared = wanted.clone();
-    let pair = Pair::over(|store| Arc::new(Wrapped(Shared { store, wanted: shared })));
+    let watched = wanted.clone();
+    let pair = Pair::over(|store| Arc::new(Wrapped(Watched { store, wanted: watched })));
     let id = made(&pair.one, 1, None).await;
-    let servers: Vec<_> = (0..5).map(|_| Sessions::new(pair.store.clone(), pair.clock.clone(), 16)).collect();
+    let server = |step| Sessions::new(pair.store.clone(), Arc::new(Stepping { clock: pair.clock.clone(), step }), 16);
+    let servers = [server(7), server(8)];
     for server in &servers {
         server.look(&id, Session::version).await.expect("a session");
     }
     pair.clock.advance(-1);
     let mv = pair.one.look(&id, |session| session.rules().legal_moves(session.position())[0]).await.expect("a session");
-    for (number, server) in servers.iter().enumerate() {
-        let (_, version, replayed) =
-            ask(server, &id, Command::Play { seat: None, mv }, None, "once").await.expect("it is played");
-        assert_eq!((version, replayed), (2, number > 0));
+    for (server, was_late) in servers.iter().zip([false, true]) {
+        let done = ask(server, &id, Command::Play { seat: None, mv }, None, "once").await.expect("it is played");
+        assert_eq!((done.1, done.2), (2, was_late));
     }
     let wanted = wanted.lock().expect("no panic");
-    assert_eq!(wanted.len(), servers.len(), "each found out by its write that it was late");
-    assert!(wanted.iter().all(|append| (START + 1..=START + 1_000).contains(&append.time)), "{wanted:?}");
-    // That all of them draw the same number is possible once in 10^12 runs.
-    assert!(wanted.iter().any(|append| append.hashes != wanted[0].hashes), "{wanted:?}");
+    let [first, late] = &wanted[..] else { panic!("each found out by its write that it was late: {wanted:?}") };
+    assert_eq!((first.time, late.time), (START + 7, START + 8));
+    assert_ne!(first.hashes, late.hashes);
+}
+
+#[test]
+fn servers_have_steps_of_their_own() {
+    let steps: Vec<_> = (0..10).map(|_| SystemClock::default().step()).collect();
+    assert!(steps.iter().all(|step| (1..=1_000).contains(step)), "{steps:?}");
+    assert!(steps.iter().any(|step| *step != steps[0]), "{steps:?}");
 }
