@@ -100,7 +100,7 @@ mod tests {
                 "gore|--depth|1|--position|gore 6/6,6,6,6 0-0 S bonus",
                 "--position: South's row has 1 pits and must have 4\n\
                  --position: board and banks hold 30 seeds together and must hold 48\n\
-                 --position: Goré has no such phase",
+                 --position: Goré has no phase bonus",
             ),
             (
                 "kiothi|--depth|1",

@@ -1,6 +1,6 @@
 //! Why a move is refused, with the facts that a player needs.
 
-use super::{EndReason, Game, Phase, Seat};
+use super::{EndReason, Game, Move, Phase, Seat};
 use thiserror::Error;
 
 /// Why a move is not legal in a position. [`IllegalMove::reason`] names it for programs; its text is for people.
@@ -13,7 +13,7 @@ pub enum IllegalMove {
         reason: EndReason,
     },
     /// This kind of move exists in the game, but now something else must be decided.
-    #[error("now {} is due, and no {given}", due(.phase))]
+    #[error("now {} is due, and no {given}", due(.phase, .given))]
     WrongPhase {
         /// What must be decided.
         phase: Phase,
@@ -150,8 +150,10 @@ pub enum IllegalMove {
     },
 }
 
-fn due(phase: &Phase) -> &'static str {
+fn due(phase: &Phase, given: &str) -> &'static str {
     match phase {
+        // Only Goré has answers, and there an offer is as good as a sowing.
+        Phase::Sow if given == (Move::Answer { accept: true }).kind() => "a sowing or an offer",
         Phase::Sow => "a sowing",
         Phase::Open1 | Phase::Open2 => "a redistribution",
         Phase::Bonus => "a second sowing",
@@ -192,7 +194,7 @@ impl IllegalMove {
         use IllegalMove as I;
         match *self {
             I::GameOver { reason } => vec![("end", reason.name().to_owned())],
-            I::WrongPhase { phase, given } => vec![("due", due(&phase).to_owned()), ("given", given.to_owned())],
+            I::WrongPhase { phase, given } => vec![("due", due(&phase, given).to_owned()), ("given", given.to_owned())],
             I::NotInThisGame { game, given } => vec![("game", game.id().to_owned()), ("given", given.to_owned())],
             I::PitOffBoard { pit, pits } => vec![("pit", pit.to_string()), ("pits", pits.to_string())],
             I::PitNotYours { pit, seat, owner } => {

@@ -3,7 +3,8 @@
 use super::{PitSet, Pits, Position, Seat};
 
 /// One thing that happens while a move is carried out. Together, in order, they lead from one position to the next without any
-/// knowledge of rules: see [`Board::apply`].
+/// knowledge of rules: see [`Board::apply`]. But whatever comes before [`Step::Void`] has not happened: who applies steps as they come
+/// goes back to where the move began.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Step {
     /// A hand of seeds is taken from a pit, whole or in part; a mark on the pit goes.

@@ -3,6 +3,13 @@
 use super::text::{MAX_TEXT, TextError};
 use super::{PitSet, Seat};
 
+/// What is expected of a text that is too long, which is [`MAX_TEXT`].
+const TOO_LONG: &str = "the end of the text, which has at most 400 bytes";
+
+/// Of the pits that any board has: whether this one has it is for its rules to say.
+pub(super) const PIT: &str = "the index of a pit, 0 to 19";
+pub(super) const NEW_PIT: &str = "the index of a pit, 0 to 19, that is not named yet";
+
 /// A place in a text, with the small readers that both notations are made of. It goes by bytes: all that it takes is ASCII.
 #[derive(Clone, Copy)]
 pub(super) struct Reader<'a> {
@@ -14,7 +21,7 @@ impl<'a> Reader<'a> {
     #[inline]
     pub(super) fn new(text: &'a str) -> Result<Reader<'a>, TextError> {
         let reader = Reader { text, at: 0 };
-        if text.len() > MAX_TEXT { Err(TextError { at: MAX_TEXT + 1, expected: "the end of the text" }) } else { Ok(reader) }
+        if text.len() > MAX_TEXT { reader.error_before(text.floor_char_boundary(MAX_TEXT), TOO_LONG) } else { Ok(reader) }
     }
 
     /// The rest as bytes. Unlike text it can be cut anywhere, which saves a look.
@@ -50,7 +57,7 @@ impl<'a> Reader<'a> {
 
     #[inline]
     pub(super) fn skip_blanks(&mut self) {
-        while matches!(self.peek(), Some(b' ' | b'\t')) {
+        while matches!(self.peek(), Some(b' ' | b'\t' | b'\n' | b'\r')) {
             self.at += 1;
         }
     }
@@ -58,7 +65,26 @@ impl<'a> Reader<'a> {
     /// Whether the last byte that was taken is a blank.
     #[inline]
     pub(super) fn is_behind_blank(&self) -> bool {
-        matches!(self.text.as_bytes()[..self.at].last(), Some(b' ' | b'\t'))
+        matches!(self.text.as_bytes()[..self.at].last(), Some(b' ' | b'\t' | b'\n' | b'\r'))
+    }
+
+    /// Takes this byte, which must be ASCII, and the blanks around it, if it comes next but for blanks.
+    #[inline]
+    pub(super) fn take_joint(&mut self, byte: u8) -> bool {
+        let before = self.at;
+        self.skip_blanks();
+        let there = self.take_byte(byte);
+        if there {
+            self.skip_blanks()
+        } else {
+            self.at = before
+        }
+        there
+    }
+
+    #[inline]
+    pub(super) fn expect_joint(&mut self, byte: u8, expected: &'static str) -> Result<(), TextError> {
+        if self.take_joint(byte) { Ok(()) } else { self.error(expected) }
     }
 
     /// Takes this text if it comes next.
@@ -154,15 +180,20 @@ impl<'a> Reader<'a> {
         }
     }
 
+    pub(super) fn seat_after_blanks(&mut self) -> Result<Seat, TextError> {
+        self.skip_blanks();
+        self.seat()
+    }
+
     /// Different pits joined by `+`, blanks around them allowed.
     pub(super) fn pits(&mut self) -> Result<PitSet, TextError> {
         let mut set = PitSet::EMPTY;
         loop {
             self.skip_blanks();
             let before = *self;
-            let pit = self.small("the index of a pit")?;
+            let pit = self.small(PIT)?;
             if pit >= PitSet::CAPACITY || set.has(pit) {
-                return before.error("the index of a pit that is not named yet");
+                return before.error(NEW_PIT);
             }
             set = set | PitSet::of(pit);
             self.skip_blanks();

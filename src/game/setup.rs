@@ -94,11 +94,21 @@ pub enum SetUpFault {
         /// How many do.
         count: usize,
     },
-    /// The game has no such phase or no such end.
-    #[error("{} has no such phase", .game.title())]
+    /// The game has no such phase.
+    #[error("{} has no phase {phase}", .game.title())]
     NoSuchPhase {
         /// The game.
         game: Game,
+        /// The phase.
+        phase: Phase,
+    },
+    /// The game has no such end.
+    #[error("{} does not end by {}", .game.title(), .reason.name())]
+    NoSuchEnd {
+        /// The game.
+        game: Game,
+        /// The end.
+        reason: EndReason,
     },
     /// Only Ayoayo needs to know who sowed last.
     #[error("{} does not need to know who sowed last; leave last= out", .game.title())]
@@ -150,6 +160,12 @@ pub enum SetUpFault {
         /// Who would have offered.
         seat: Seat,
     },
+    /// A seat that has nothing to sow passes, and may not offer.
+    #[error("{seat} can't have made an offer: it has nothing to sow, and must have passed")]
+    OfferInsteadOfPass {
+        /// Who would have offered.
+        seat: Seat,
+    },
     /// The pits on offer can't be paid for.
     #[error("the offer costs {price} seeds, and {payer} has {bank} in its bank")]
     OfferNotAffordable {
@@ -165,6 +181,12 @@ pub enum SetUpFault {
     HasEnded {
         /// By this rule.
         reason: EndReason,
+    },
+    /// Ali Guli Mane is said to be over for a seat that has seeds to sow.
+    #[error("the game is not over by no_seeds: {seat} has seeds to sow")]
+    HasSeeds {
+        /// Who must act.
+        seat: Seat,
     },
     /// The game is said to be over, and seeds that go to a bank are still on the board.
     #[error("the game is over, but {seeds} seeds are still on the board and not in a bank")]
@@ -200,7 +222,12 @@ impl SetUp {
             Phase::Open1 | Phase::Open2 => faults.extend(too_few_to_redistribute(&position)),
             Phase::Bonus if own.is_empty() => faults.push(SetUpFault::NothingForBonus { seat: self.to_act }),
             Phase::Answer(pits) => faults.extend(offer_faults(&position, pits)),
-            Phase::Over(_) => faults.extend(not_handed_out(rules, &position)),
+            Phase::Over(reason) => {
+                faults.extend(not_handed_out(rules, &position, reason));
+                if reason == EndReason::NoSeeds && !own.is_empty() {
+                    faults.push(SetUpFault::HasSeeds { seat: self.to_act });
+                }
+            }
             Phase::Sow | Phase::Bonus => {}
         }
         let markable = match self.phase {
@@ -247,7 +274,7 @@ impl SetUp {
         fault_if(game != Game::Kiothi && board.has_marked, SetUpFault::NoMarks { game });
         fault_if(game != Game::AliGuliMane && board.has_closed, SetUpFault::NoClosedPits { game });
         fault_if(board.closed_with_seeds > 0, SetUpFault::ClosedPitsHoldSeeds { count: board.closed_with_seeds });
-        fault_if(!game.has_phase(self.phase), SetUpFault::NoSuchPhase { game });
+        fault_if(!game.has_phase(self.phase), no_such(game, self.phase));
         fault_if(game != Game::Ayoayo && self.last_sower.is_some(), SetUpFault::NoLastSower { game });
         fault_if(game != Game::Hoyito3 && self.heir.is_some(), SetUpFault::NoHeir { game });
         let refused = Seat::BOTH.iter().any(|&seat| self.refused[seat]);
@@ -329,6 +356,13 @@ impl Board {
     }
 }
 
+fn no_such(game: Game, phase: Phase) -> SetUpFault {
+    match phase {
+        Phase::Over(reason) => SetUpFault::NoSuchEnd { game, reason },
+        _ => SetUpFault::NoSuchPhase { game, phase },
+    }
+}
+
 /// In the first opening the other seat must be able to make the second one: it may be given nothing.
 fn too_few_to_redistribute(position: &Position) -> Vec<SetUpFault> {
     let due: &[Seat] = if position.phase == Phase::Open1 { &Seat::BOTH } else { &[position.to_act] };
@@ -345,13 +379,15 @@ fn offer_faults(position: &Position, pits: PitSet) -> Vec<SetUpFault> {
     if pits.is_empty() || pits.len() > MAX_OFFER || !(pits - own).is_empty() || pits == own {
         return vec![SetUpFault::OfferImpossible { seat }];
     }
+    if (own & position.occupied()).is_empty() {
+        return vec![SetUpFault::OfferInsteadOfPass { seat }];
+    }
     let (price, bank) = (price(pits), u16::from(position.banks[payer]));
     if u16::from(price) > bank { vec![SetUpFault::OfferNotAffordable { price, bank, payer }] } else { Vec::new() }
 }
 
 /// A position that is over must be as the end leaves it.
-fn not_handed_out(rules: &Rules, position: &Position) -> Option<SetUpFault> {
-    let Phase::Over(reason) = position.phase else { return None };
+fn not_handed_out(rules: &Rules, position: &Position, reason: EndReason) -> Option<SetUpFault> {
     let mut swept = *position;
     rules.finish(&mut swept, reason, &mut ());
     let seeds = position.on_board() - swept.on_board();

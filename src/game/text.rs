@@ -1,7 +1,7 @@
 //! Positions and moves as text, short enough to type and lossless for play.
 #![doc = include_str!("pages/notation.md")]
 
-use super::reader::Reader;
+use super::reader::{NEW_PIT, PIT, Reader};
 use super::setup::{Board, SetUp, SetUpFault, SetUpPit};
 use super::{BySeat, EndReason, Game, MAX_PITS, Move, Phase, PitSet, Position, Redistribution, Rules, Seat};
 use std::fmt;
@@ -86,11 +86,11 @@ fn read(text: &str, add: &mut impl FnMut(Seat, SetUpPit)) -> Result<SetUp, TextE
     };
     reader.gap("a blank, then the pits")?;
     row(&mut reader, &mut |pit| add(Seat::South, pit))?;
-    reader.expect(b'/', "another pit (,) or North's row (/)")?;
+    reader.expect_joint(b'/', "another pit (,) or North's row (/)")?;
     row(&mut reader, &mut |pit| add(Seat::North, pit))?;
     reader.gap("another pit (,) or a blank, then the banks")?;
     let south_bank = reader.number("South's bank")?;
-    reader.expect(b'-', "- and North's bank")?;
+    reader.expect_joint(b'-', "- and North's bank")?;
     let north_bank = reader.number("North's bank")?;
     reader.gap("a blank, then the seat to act")?;
     let to_act = reader.seat()?;
@@ -115,6 +115,7 @@ fn read(text: &str, add: &mut impl FnMut(Seat, SetUpPit)) -> Result<SetUp, TextE
 fn row(reader: &mut Reader, add: &mut impl FnMut(SetUpPit)) -> Result<(), TextError> {
     loop {
         reader.take_plain_pits(|seeds| add(SetUpPit { seeds: seeds.into(), ..SetUpPit::default() }));
+        reader.skip_blanks();
         let mut pit = SetUpPit::default();
         if reader.take_byte(b'x') {
             pit.closed = true;
@@ -124,7 +125,7 @@ fn row(reader: &mut Reader, add: &mut impl FnMut(SetUpPit)) -> Result<(), TextEr
             pit.marked = reader.take_byte(b'*');
         }
         add(pit);
-        if !reader.take_byte(b',') {
+        if !reader.take_joint(b',') {
             return Ok(());
         }
     }
@@ -143,6 +144,7 @@ fn phase(reader: &mut Reader) -> Result<Phase, TextError> {
         }
         "over" => {
             reader.expect(b':', ": and how the game ended")?;
+            reader.skip_blanks();
             let from = reader.at();
             let name = reader.word();
             match EndReason::ALL.into_iter().find(|reason| reason.name() == name) {
@@ -165,11 +167,11 @@ fn key(reader: &mut Reader, set_up: &mut SetUp) -> Result<bool, TextError> {
         return Ok(false);
     }
     if set_up.last_sower.is_none() && ahead.take("last=") {
-        set_up.last_sower = Some(ahead.seat()?);
+        set_up.last_sower = Some(ahead.seat_after_blanks()?);
     } else if set_up.heir.is_none() && ahead.take("heir=") {
-        set_up.heir = Some(ahead.seat()?);
+        set_up.heir = Some(ahead.seat_after_blanks()?);
     } else if set_up.refused == BySeat::default() && ahead.take("refused=") {
-        let first = ahead.seat()?;
+        let first = ahead.seat_after_blanks()?;
         set_up.refused[first] = true;
         set_up.refused[first.other()] = ahead.take_byte(first.other().letter() as u8);
     } else {
@@ -229,7 +231,9 @@ fn read_move(text: &str) -> Result<Move, TextError> {
             "pass" => Move::Pass,
             "offer" => {
                 reader.gap("a blank, then the pits on offer")?;
-                Move::Offer(reader.pits()?)
+                let pits = reader.pits()?;
+                reader.end("+ and another pit, or the end of the move")?;
+                return Ok(Move::Offer(pits));
             }
             _ => return before.error(EXPECTED),
         };
@@ -237,11 +241,11 @@ fn read_move(text: &str) -> Result<Move, TextError> {
         return Ok(mv);
     }
     let mut ahead = reader;
-    let pit = ahead.small("the index of a pit")?;
+    let pit = ahead.small(PIT)?;
     ahead.skip_blanks();
     if ahead.take_byte(b'x') {
         ahead.skip_blanks();
-        let seeds = ahead.small("the number of seeds")?;
+        let seeds = ahead.small(SEEDS)?;
         ahead.end("the end of the move")?;
         return Ok(Move::Sow { pit, seeds: Some(seeds) });
     }
@@ -249,11 +253,14 @@ fn read_move(text: &str) -> Result<Move, TextError> {
         return Ok(Move::sow(pit));
     }
     let emptied = reader.pits()?;
-    reader.expect(b'>', "x and a number of seeds, + and another pit, > and placements, or the end of the move")?;
+    let one = "x and a number of seeds, + and another pit, > and placements, or the end of the move";
+    reader.expect(b'>', if emptied.len() == 1 { one } else { "+ and another pit, or > and placements" })?;
     let placed = placements(&mut reader)?;
     reader.end("another placement (,) or the end of the move")?;
     Ok(Move::Redistribute(Redistribution { emptied, placed }))
 }
+
+const SEEDS: &str = "the number of seeds, at most 255";
 
 /// `PIT:SEEDS` separated by commas, each pit once, and at least one seed: a move that places none is written in a way that nobody reads.
 fn placements(reader: &mut Reader) -> Result<[u8; MAX_PITS], TextError> {
@@ -263,15 +270,15 @@ fn placements(reader: &mut Reader) -> Result<[u8; MAX_PITS], TextError> {
     loop {
         reader.skip_blanks();
         let before = *reader;
-        let pit = reader.small("the index of a pit")?;
+        let pit = reader.small(PIT)?;
         if usize::from(pit) >= MAX_PITS || named.has(pit) {
-            return before.error("the index of a pit, 0 to 19, that is not named yet");
+            return before.error(NEW_PIT);
         }
         named = named | PitSet::of(pit);
         reader.skip_blanks();
         reader.expect(b':', ": and the number of seeds")?;
         reader.skip_blanks();
-        placed[usize::from(pit)] = reader.small("the number of seeds")?;
+        placed[usize::from(pit)] = reader.small(SEEDS)?;
         reader.skip_blanks();
         if !reader.take_byte(b',') {
             return if placed == [0; MAX_PITS] { first.error("placements with at least one seed") } else { Ok(placed) };

@@ -40,28 +40,37 @@ pub const MAX_PERIODS: u32 = 100;
 /// A clock that can't be set so.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 pub enum ClockFault {
-    /// A time is missing, negative or too long.
-    #[error("times are positive and at most 366 days")]
-    Time,
+    /// This time is zero, negative or too long.
+    #[error("{0} must be more than 0, and at most 366 days")]
+    Needed(&'static str),
+    /// This time, which may be zero, is negative or too long.
+    #[error("{0} must be from 0 to 366 days")]
+    OutOfBounds(&'static str),
     /// Too few or too many periods.
     #[error("byo-yomi has 1 to {MAX_PERIODS} periods")]
     Periods,
 }
 
 impl ClockSetting {
-    /// Checks that all times are in their bounds. A main time or an increment may be zero, if the other is not.
+    /// Checks that all times are in their bounds. An increment may be zero, and a main time before byo-yomi.
     ///
     /// # Errors
     /// What is out of bounds.
     pub fn check(&self) -> Result<(), ClockFault> {
-        let within = |time: Micros| (0..=MAX_TIME).contains(&time);
-        let fits = match *self {
-            ClockSetting::PerMove { limit } => within(limit) && limit > 0,
-            ClockSetting::Total { main, increment } => within(main) && within(increment) && main > 0,
-            ClockSetting::ByoYomi { periods, .. } if !(1..=MAX_PERIODS).contains(&periods) => return Err(ClockFault::Periods),
-            ClockSetting::ByoYomi { main, period, .. } => within(main) && within(period) && period > 0,
-        };
-        if fits { Ok(()) } else { Err(ClockFault::Time) }
+        let needed = |name, time| if (1..=MAX_TIME).contains(&time) { Ok(()) } else { Err(ClockFault::Needed(name)) };
+        let bounded = |name, time| if (0..=MAX_TIME).contains(&time) { Ok(()) } else { Err(ClockFault::OutOfBounds(name)) };
+        match *self {
+            ClockSetting::PerMove { limit } => needed("the time for a move", limit),
+            ClockSetting::Total { main, increment } => {
+                needed("the main time", main)?;
+                bounded("the increment", increment)
+            }
+            ClockSetting::ByoYomi { periods, .. } if !(1..=MAX_PERIODS).contains(&periods) => Err(ClockFault::Periods),
+            ClockSetting::ByoYomi { main, period, .. } => {
+                bounded("the main time", main)?;
+                needed("a period", period)
+            }
+        }
     }
 
     const fn full(&self) -> Remaining {
@@ -241,13 +250,30 @@ mod tests {
 
     #[test]
     fn bounds() {
-        let faults = |setting: ClockSetting| setting.check().err();
-        assert_eq!(faults(ClockSetting::PerMove { limit: 0 }), Some(ClockFault::Time));
-        assert_eq!(faults(ClockSetting::PerMove { limit: MAX_TIME }), None);
-        assert_eq!(faults(ClockSetting::PerMove { limit: MAX_TIME + 1 }), Some(ClockFault::Time));
-        assert_eq!(faults(ClockSetting::Total { main: 0, increment: 5 }), Some(ClockFault::Time));
-        assert_eq!(faults(ClockSetting::ByoYomi { main: 0, period: 5, periods: 1 }), None);
-        assert_eq!(faults(ClockSetting::ByoYomi { main: 0, period: 0, periods: 1 }), Some(ClockFault::Time));
-        assert_eq!(faults(ClockSetting::ByoYomi { main: 0, period: 5, periods: 101 }), Some(ClockFault::Periods));
+        let said = |setting: ClockSetting| setting.check().err().map_or_else(String::new, |fault| fault.to_string());
+        let needed = |name: &str| format!("{name} must be more than 0, and at most 366 days");
+        let bounded = |name: &str| format!("{name} must be from 0 to 366 days");
+        let (move_time, main, increment, period) = ("the time for a move", "the main time", "the increment", "a period");
+        for limit in [-1, 0, MAX_TIME + 1] {
+            assert_eq!(said(ClockSetting::PerMove { limit }), needed(move_time));
+            assert_eq!(said(ClockSetting::Total { main: limit, increment: 5 }), needed(main));
+            assert_eq!(said(ClockSetting::ByoYomi { main: 5, period: limit, periods: 1 }), needed(period));
+        }
+        for time in [-1, MAX_TIME + 1] {
+            assert_eq!(said(ClockSetting::Total { main: 5, increment: time }), bounded(increment));
+            assert_eq!(said(ClockSetting::ByoYomi { main: time, period: 5, periods: 1 }), bounded(main));
+        }
+        for periods in [0, 101] {
+            assert_eq!(said(ClockSetting::ByoYomi { main: 0, period: 5, periods }), "byo-yomi has 1 to 100 periods");
+        }
+        for fits in [
+            ClockSetting::PerMove { limit: MAX_TIME },
+            ClockSetting::Total { main: 1, increment: 0 },
+            ClockSetting::Total { main: MAX_TIME, increment: MAX_TIME },
+            ClockSetting::ByoYomi { main: 0, period: 5, periods: 1 },
+            ClockSetting::ByoYomi { main: MAX_TIME, period: MAX_TIME, periods: 100 },
+        ] {
+            assert_eq!(said(fits), "");
+        }
     }
 }

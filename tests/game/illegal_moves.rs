@@ -70,7 +70,7 @@ const CASES: &[Case] = &[
         "the game is over: no_move",
     ),
     // Something else is due.
-    (GORE, "accept", "WRONG_PHASE due=a sowing given=answer", "now a sowing is due, and no answer"),
+    (GORE, "accept", "WRONG_PHASE due=a sowing or an offer given=answer", "now a sowing or an offer is due, and no answer"),
     (
         "gore 6,6,6,6/6,6,6,0 0-6 N answer:0",
         "4",
@@ -186,6 +186,7 @@ const CASES: &[Case] = &[
     ("hoyito3 0,0,0,0,0,0/0,0,0,5,0,0 24-19 S sow", "0", "MUST_PASS seat=South", "South has nothing to sow and must pass"),
     ("gore 0,0,0,0/6,6,6,0 12-18 S sow", "0", "MUST_PASS seat=South", "South has nothing to sow and must pass"),
     ("gore 0,0,0,0/6,6,6,0 12-18 S sow", "offer 0", "MUST_PASS seat=South", "South has nothing to sow and must pass"),
+    ("gore 0,0,0,0/6,6,6,0 12-18 S sow", "accept", "MUST_PASS seat=South", "South has nothing to sow and must pass"),
     (AYOAYO, "pass", "CANNOT_PASS seat=South", "South can move and may not pass"),
     (HOYITO, "pass", "CANNOT_PASS seat=South", "South can move and may not pass"),
     (ALI, "pass", "CANNOT_PASS seat=South", "South can move and may not pass"),

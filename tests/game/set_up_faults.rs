@@ -5,7 +5,7 @@ use mancala::game::{BySeat, Game, Move, OptionFault, Rules, SetUp, SetUpFault, S
 use std::collections::BTreeSet;
 
 /// How many faults there are. A new one has no number in [`number`] until it is given one, and then must have a case.
-const FAULTS: usize = 19;
+const FAULTS: usize = 22;
 
 fn number(fault: &SetUpFault) -> usize {
     match fault {
@@ -28,6 +28,9 @@ fn number(fault: &SetUpFault) -> usize {
         SetUpFault::HasEnded { .. } => 16,
         SetUpFault::NotHandedOut { .. } => 17,
         SetUpFault::ClosedPitsHoldSeeds { .. } => 18,
+        SetUpFault::NoSuchEnd { .. } => 19,
+        SetUpFault::OfferInsteadOfPass { .. } => 20,
+        SetUpFault::HasSeeds { .. } => 21,
     }
 }
 
@@ -46,10 +49,10 @@ const CASES: &[(&[&str], &str, &str)] = &[
     (&[], "ayoayo 4^,4,4,4,4,4/4,4,4,4,4,4 0-0 S sow", "Ayoayo's pits can't change controller; leave ^ out"),
     (&[], "hoyito3 4*,4,4,4,4,4/4,4,4,4,4,4 0-0 S sow", "Hoyito III has no marked pits; leave * out"),
     (&[], "gore 6,6,6,6/6,6,6,x 6-0 S sow", "Goré has no closed pits; leave x out"),
-    (&[], "ayoayo 4,4,4,4,4,4/4,4,4,4,4,4 0-0 S bonus", "Ayoayo has no such phase"),
-    (&[], "gore 6,6,6,6/6,6,6,6 0-0 S open1", "Goré has no such phase"),
-    (&[], "hoyito3 4,4,4,4,4,4/4,4,4,4,4,4 0-0 S answer:0", "Hoyito III has no such phase"),
-    (&[], "gore 0,0,0,0/0,0,0,0 24-24 S over:final_four", "Goré has no such phase"),
+    (&[], "ayoayo 4,4,4,4,4,4/4,4,4,4,4,4 0-0 S bonus", "Ayoayo has no phase bonus"),
+    (&[], "gore 6,6,6,6/6,6,6,6 0-0 S open1", "Goré has no phase open1"),
+    (&[], "hoyito3 4,4,4,4,4,4/4,4,4,4,4,4 0-0 S answer:0", "Hoyito III has no phase answer:0"),
+    (&[], "gore 0,0,0,0/0,0,0,0 24-24 S over:final_four", "Goré does not end by final_four"),
     (&[], "gore 6,6,6,6/6,6,6,6 0-0 S sow last=S", "Goré does not need to know who sowed last; leave last= out"),
     (&[], "ayoayo 4,4,4,4,4,4/4,4,4,4,4,4 0-0 S sow heir=N", "Ayoayo has no heir; leave heir= out"),
     (&[], "ayoayo 4,4,4,4,4,4/4,4,4,4,4,4 0-0 S sow refused=N", "Ayoayo has no offers to refuse; leave refused= out"),
@@ -101,6 +104,12 @@ const CASES: &[(&[&str], &str, &str)] = &[
         "South can't offer these pits: an offer is one to three pits that its maker controls, and not all of them",
     ),
     (&[], "gore 6,6,6,6/6,6,6,0 0-6 N answer:0+1", "the offer costs 12 seeds, and North has 6 in its bank"),
+    (&[], "gore 0,0,0,0/3,3,3,3 18-18 N answer:0", "South can't have made an offer: it has nothing to sow, and must have passed"),
+    (
+        &[],
+        "ali_guli_mane 5,5,5,5,5,5,5/5,5,5,5,5,5,5 0-0 S over:no_seeds",
+        "the game is not over by no_seeds: South has seeds to sow",
+    ),
     (&[], "gore 2,2,2,2/2,2,2,2 16-16 S sow", "by the rules the game has ended here (all_below_three)"),
     (&[], "gore 2,2,2,2/2,2,2,2 16-16 S answer:4", "by the rules the game has ended here (all_below_three)"),
     (&[], "ayoayo 0,0,0,0,0,0/1,0,0,0,0,0 24-23 S sow", "by the rules the game has ended here (cannot_feed)"),
@@ -122,7 +131,7 @@ const CASES: &[(&[&str], &str, &str)] = &[
         &[],
         "gore 6,6,6*/6,6,6,x 0-0 S bonus last=N heir=S",
         "South's row has 3 pits and must have 4; board and banks hold 36 seeds together and must hold 48; \
-         Goré has no marked pits; leave * out; Goré has no closed pits; leave x out; Goré has no such phase; \
+         Goré has no marked pits; leave * out; Goré has no closed pits; leave x out; Goré has no phase bonus; \
          Goré does not need to know who sowed last; leave last= out; Goré has no heir; leave heir= out",
     ),
     (
@@ -259,9 +268,9 @@ const POSITION_TEXTS: &[(&str, usize, &str)] = &[
     ("gore 6/6 1-2 Ssow", 15, "a blank, then the phase"),
     ("gore 6/6 1-2 S sew", 16, PHASE),
     ("gore 6/6 1-2 S answer", 22, ": and the pits on offer"),
-    ("gore 6/6 1-2 S answer:", 23, "the index of a pit"),
-    ("gore 6/6 1-2 S answer:1+1", 25, "the index of a pit that is not named yet"),
-    ("gore 6/6 1-2 S answer:32", 23, "the index of a pit that is not named yet"),
+    ("gore 6/6 1-2 S answer:", 23, "the index of a pit, 0 to 19"),
+    ("gore 6/6 1-2 S answer:1+1", 25, "the index of a pit, 0 to 19, that is not named yet"),
+    ("gore 6/6 1-2 S answer:32", 23, "the index of a pit, 0 to 19, that is not named yet"),
     ("gore 6/6 1-2 S over", 20, ": and how the game ended"),
     ("gore 6/6 1-2 S over:rain", 21, "how the game ended, such as no_move"),
     ("gore 6/6 1-2 S sow last=X", 25, "a seat, S or N"),
@@ -276,29 +285,31 @@ const POSITION_TEXTS: &[(&str, usize, &str)] = &[
 const MOVE: &str = "a move: PIT, PITxSEEDS, PIT+PIT>PIT:SEEDS,..., offer PITS, accept, decline or pass";
 const AFTER_PIT: &str = "x and a number of seeds, + and another pit, > and placements, or the end of the move";
 
+const TOO_LONG: &str = "the end of the text, which has at most 400 bytes";
+
 /// The same for moves.
 const MOVE_TEXTS: &[(&str, usize, &str)] = &[
     ("", 1, MOVE),
     (" sow 3", 2, MOVE),
     ("-1", 1, MOVE),
-    ("256", 1, "the index of a pit"),
-    ("3x", 3, "the number of seeds"),
-    ("3x256", 3, "the number of seeds"),
+    ("256", 1, "the index of a pit, 0 to 19"),
+    ("3x", 3, "the number of seeds, at most 255"),
+    ("3x256", 3, "the number of seeds, at most 255"),
     ("3x2 4", 5, "the end of the move"),
     ("3 4", 3, AFTER_PIT),
-    ("3+3>0:1", 3, "the index of a pit that is not named yet"),
-    ("3+4", 4, AFTER_PIT),
-    ("3+4>", 5, "the index of a pit"),
+    ("3+3>0:1", 3, "the index of a pit, 0 to 19, that is not named yet"),
+    ("3+4", 4, "+ and another pit, or > and placements"),
+    ("3+4>", 5, "the index of a pit, 0 to 19"),
     ("3+4>1:0,2:0", 5, "placements with at least one seed"),
     ("3+4>20:1", 5, "the index of a pit, 0 to 19, that is not named yet"),
     ("3+4>1:2,1:3", 9, "the index of a pit, 0 to 19, that is not named yet"),
     ("3+4>1", 6, ": and the number of seeds"),
-    ("3+4>1:", 7, "the number of seeds"),
+    ("3+4>1:", 7, "the number of seeds, at most 255"),
     ("3+4>1:2;", 8, "another placement (,) or the end of the move"),
     ("offer", 6, "a blank, then the pits on offer"),
-    ("offer x", 7, "the index of a pit"),
-    ("offer 1+1", 9, "the index of a pit that is not named yet"),
-    ("offer 1,2", 8, "the end of the move"),
+    ("offer x", 7, "the index of a pit, 0 to 19"),
+    ("offer 1+1", 9, "the index of a pit, 0 to 19, that is not named yet"),
+    ("offer 1,2", 8, "+ and another pit, or the end of the move"),
     ("pass!", 5, "the end of the move"),
     ("accepted", 1, MOVE),
 ];
@@ -313,6 +324,7 @@ fn texts_are_refused_with_place_and_expectation() {
         assert_eq!(text.parse::<Move>().unwrap_err().to_string(), said(at, expected), "{text:?}");
     }
     let long = format!("pass{}", " ".repeat(400));
-    assert_eq!(long.parse::<Move>().unwrap_err().to_string(), said(401, "the end of the text"));
+    assert_eq!(long.parse::<Move>().unwrap_err().to_string(), said(401, TOO_LONG));
+    assert_eq!("é".repeat(201).parse::<Move>().unwrap_err().to_string(), said(201, TOO_LONG));
     assert_eq!(long[..400].parse(), Ok(Move::Pass));
 }

@@ -22,11 +22,11 @@ pub fn set_up(text: &str) -> Read<SetUp> {
     };
     text.gap("a blank, then the pits")?;
     let south = text.row()?;
-    text.must('/', "another pit (,) or North's row (/)")?;
+    text.joint('/', "another pit (,) or North's row (/)")?;
     let north = text.row()?;
     text.gap("another pit (,) or a blank, then the banks")?;
     let south_bank = text.number("South's bank")?;
-    text.must('-', "- and North's bank")?;
+    text.joint('-', "- and North's bank")?;
     let north_bank = text.number("North's bank")?;
     text.gap("a blank, then the seat to act")?;
     let to_act = text.seat()?;
@@ -35,12 +35,15 @@ pub fn set_up(text: &str) -> Read<SetUp> {
     let (mut last_sower, mut heir, mut refused) = (None, None, None);
     loop {
         text.blanks();
-        let apart = matches!(text.characters[text.at - 1], ' ' | '\t');
+        let apart = is_blank(text.characters[text.at - 1]);
         if apart && last_sower.is_none() && text.takes("last=") {
+            text.blanks();
             last_sower = Some(text.seat()?);
         } else if apart && heir.is_none() && text.takes("heir=") {
+            text.blanks();
             heir = Some(text.seat()?);
         } else if apart && refused.is_none() && text.takes("refused=") {
+            text.blanks();
             let mut both = BySeat::new(false, false);
             let first = text.seat()?;
             both[first] = true;
@@ -79,12 +82,18 @@ pub fn mv(text: &str) -> Read<Move> {
         "pass" => Move::Pass,
         "offer" => {
             text.gap("a blank, then the pits on offer")?;
-            Move::Offer(text.pits()?)
+            let pits = text.pits()?;
+            text.end("+ and another pit, or the end of the move")?;
+            return Ok(Move::Offer(pits));
         }
         _ => return fail(from, "a move: PIT, PITxSEEDS, PIT+PIT>PIT:SEEDS,..., offer PITS, accept, decline or pass"),
     };
     text.end("the end of the move")?;
     Ok(mv)
+}
+
+fn is_blank(character: char) -> bool {
+    matches!(character, ' ' | '\t' | '\n' | '\r')
 }
 
 /// At this character, counted from 0.
@@ -95,7 +104,15 @@ fn fail<T>(at: usize, expected: &'static str) -> Read<T> {
 impl Slow {
     fn new(text: &str) -> Read<Slow> {
         if text.len() > MAX_TEXT {
-            return fail(MAX_TEXT, "the end of the text");
+            let (mut characters, mut bytes) = (0, 0);
+            for character in text.chars() {
+                bytes += character.len_utf8();
+                if bytes > MAX_TEXT {
+                    break;
+                }
+                characters += 1;
+            }
+            return fail(characters, "the end of the text, which has at most 400 bytes");
         }
         Ok(Slow { characters: text.chars().collect(), at: 0 })
     }
@@ -117,6 +134,22 @@ impl Slow {
         if self.takes(&character.to_string()) { Ok(()) } else { fail(self.at, expected) }
     }
 
+    /// A character with blanks around it; if it is not there, the blanks are not taken either.
+    fn joins(&mut self, character: char) -> bool {
+        let from = self.at;
+        self.blanks();
+        if self.takes(&character.to_string()) {
+            self.blanks();
+            return true;
+        }
+        self.at = from;
+        false
+    }
+
+    fn joint(&mut self, character: char, expected: &'static str) -> Read<()> {
+        if self.joins(character) { Ok(()) } else { fail(self.at, expected) }
+    }
+
     fn while_next(&mut self, fits: impl Fn(char) -> bool) -> String {
         let taken: String = self.characters[self.at..].iter().copied().take_while(|&character| fits(character)).collect();
         self.at += taken.chars().count();
@@ -124,7 +157,7 @@ impl Slow {
     }
 
     fn blanks(&mut self) -> bool {
-        !self.while_next(|character| character == ' ' || character == '\t').is_empty()
+        !self.while_next(is_blank).is_empty()
     }
 
     fn gap(&mut self, expected: &'static str) -> Read<()> {
@@ -171,7 +204,7 @@ impl Slow {
                 pit.marked = self.takes("*");
             }
             row.push(pit);
-            if !self.takes(",") {
+            if !self.joins(',') {
                 return Ok(row);
             }
         }
@@ -190,6 +223,7 @@ impl Slow {
             }
             "over" => {
                 self.must(':', ": and how the game ended")?;
+                self.blanks();
                 let from = self.at;
                 let word = self.word();
                 let reason = EndReason::ALL.into_iter().find(|reason| reason.name() == word);
@@ -204,9 +238,9 @@ impl Slow {
         loop {
             self.blanks();
             let from = self.at;
-            let pit = self.small("the index of a pit")?;
+            let pit = self.small("the index of a pit, 0 to 19")?;
             if pit > 31 || pits.contains(&pit) {
-                return fail(from, "the index of a pit that is not named yet");
+                return fail(from, "the index of a pit, 0 to 19, that is not named yet");
             }
             pits.push(pit);
             self.blanks();
@@ -219,20 +253,24 @@ impl Slow {
     /// A move that begins with a pit.
     fn of_pits(&mut self) -> Read<Move> {
         let from = self.at;
-        let pit = self.small("the index of a pit")?;
+        let pit = self.small("the index of a pit, 0 to 19")?;
         self.blanks();
         if self.next().is_none() {
             return Ok(Move::sow(pit));
         }
         if self.takes("x") {
             self.blanks();
-            let seeds = self.small("the number of seeds")?;
+            let seeds = self.small("the number of seeds, at most 255")?;
             self.end("the end of the move")?;
             return Ok(Move::Sow { pit, seeds: Some(seeds) });
         }
         self.at = from;
         let emptied = self.pits()?;
-        self.must('>', "x and a number of seeds, + and another pit, > and placements, or the end of the move")?;
+        let expected = match emptied.iter().count() {
+            1 => "x and a number of seeds, + and another pit, > and placements, or the end of the move",
+            _ => "+ and another pit, or > and placements",
+        };
+        self.must('>', expected)?;
         let placed = self.placements()?;
         self.end("another placement (,) or the end of the move")?;
         Ok(Move::Redistribute(Redistribution { emptied, placed }))
@@ -244,14 +282,14 @@ impl Slow {
         loop {
             self.blanks();
             let from = self.at;
-            let pit = usize::from(self.small("the index of a pit")?);
+            let pit = usize::from(self.small("the index of a pit, 0 to 19")?);
             if pit >= MAX_PITS || placed[pit].is_some() {
                 return fail(from, "the index of a pit, 0 to 19, that is not named yet");
             }
             self.blanks();
             self.must(':', ": and the number of seeds")?;
             self.blanks();
-            placed[pit] = Some(self.small("the number of seeds")?);
+            placed[pit] = Some(self.small("the number of seeds, at most 255")?);
             self.blanks();
             if !self.takes(",") {
                 break;
