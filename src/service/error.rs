@@ -4,8 +4,7 @@ use crate::session::{Divergence, Rejection};
 use crate::store::StoreError;
 use thiserror::Error;
 
-/// Why a call on sessions fails. Nothing has changed then, unless this is not known: at [`StoreError::Unknown`] and
-/// [`ServiceError::Stopping`].
+/// Why a call on sessions fails. Nothing has changed then, unless this is not known: at [`StoreError::Unknown`].
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum ServiceError {
     /// There is no such session.

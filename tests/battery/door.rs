@@ -125,9 +125,10 @@ fn new_session(session: &str, request: &str) -> NewSession {
 /// What a client may conclude from an error.
 fn failed(error: &ServiceError) -> Outcome {
     match error {
-        ServiceError::Store(StoreError::Unknown(_)) | ServiceError::Stopping => Outcome::Unknown,
+        ServiceError::Store(StoreError::Unknown(_)) => Outcome::Unknown,
         ServiceError::Store(StoreError::Unavailable(_) | StoreError::Full(_) | StoreError::Unwritable(_))
         | ServiceError::Contended
+        | ServiceError::Stopping
         | ServiceError::Overloaded { .. } => Outcome::Failed,
         error => {
             let refusal = Refused::from(error).into_refusal();

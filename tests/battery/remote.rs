@@ -158,7 +158,7 @@ pub fn outcome(status: &Status) -> Outcome {
     // An answer of ours always says why. Without that the connection has broken, or the client's own deadline is over.
     let Some(info) = status.get_details_error_info() else { return Outcome::Unknown };
     match (info.reason.as_str(), status.code()) {
-        ("OUTCOME_UNKNOWN" | "DEADLINE_EXCEEDED" | "STOPPING" | "INTERNAL", _) => Outcome::Unknown,
+        ("OUTCOME_UNKNOWN" | "DEADLINE_EXCEEDED" | "INTERNAL", _) => Outcome::Unknown,
         (_, Code::Unavailable | Code::ResourceExhausted) => Outcome::Failed,
         _ => {
             let current = info.metadata.get("current_version").and_then(|version| version.parse().ok());
