@@ -1,8 +1,9 @@
 //! How many connections there may be, in all and from one address.
 
+use super::rates::network;
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
-use std::net::{IpAddr, Ipv6Addr};
+use std::net::IpAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Places for connections.
@@ -43,7 +44,7 @@ impl Places {
 
     /// A place for a connection from this address.
     pub fn take(&self, address: IpAddr) -> Result<Place, Full> {
-        let group = group(address);
+        let group = network(address);
         let mut taken = lock(&self.taken);
         if taken.in_total >= self.in_total {
             return Err(Full::InTotal);
@@ -68,14 +69,6 @@ impl Drop for Place {
                 here.remove();
             }
         }
-    }
-}
-
-/// What counts as one address: whoever has an IPv6 address has all of its /64 network.
-fn group(address: IpAddr) -> IpAddr {
-    match address.to_canonical() {
-        IpAddr::V6(address) => Ipv6Addr::from_bits(address.to_bits() & !u128::from(u64::MAX)).into(),
-        v4 => v4,
     }
 }
 

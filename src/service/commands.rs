@@ -1,6 +1,7 @@
 //! Changing sessions: replay by request id first, then the version, then the command itself.
 
 use super::create::players;
+use super::error::of_session;
 use super::live::{Answered, Live, read_event};
 use super::request::{command_digest, digest, request};
 use super::{RequestId, ServiceError, Sessions};
@@ -194,8 +195,12 @@ impl Sessions {
     ) -> Result<Applied<T>, ServiceError> {
         let mut live = self.load(session_id, answered.first - 1).await?;
         let count = (answered.last + 1 - answered.first) as usize;
-        let stored =
-            self.store.read(session_id, answered.first - 1, count).await?.ok_or_else(|| ServiceError::not_found(session_id))?;
+        let stored = self
+            .store
+            .read(session_id, answered.first - 1, count)
+            .await
+            .map_err(of_session(session_id))?
+            .ok_or_else(|| ServiceError::not_found(session_id))?;
         let mut events = Vec::with_capacity(count);
         let mut steps = Vec::new();
         for stored in &stored {
@@ -236,7 +241,7 @@ impl Sessions {
         *slot = None;
         let time = self.clock.now();
         let delete = store::Delete { session_id: session_id.clone(), expected_version, request: request.clone(), time };
-        let deleted = self.store.delete(delete).await?;
+        let deleted = self.store.delete(delete).await.map_err(of_session(&session_id))?;
         self.slots.forget(&session_id);
         if deleted == Deleted::Done {
             self.tell(&session_id, 0);
@@ -257,7 +262,7 @@ impl Sessions {
         }
     }
 
-    /// Refuses to remove a session by a request id that has changed it. One that can't be read may be removed all the same.
+    /// Refuses to remove a session by a request id that has changed it. One whose events can't be read may be removed all the same.
     async fn check_unused(&self, session_id: &str, request_id: &str, slot: &mut Option<Box<Live>>) -> Result<(), ServiceError> {
         match self.current(session_id, slot).await {
             Ok(live) if live.answered(request_id).is_some() => {

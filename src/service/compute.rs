@@ -40,7 +40,7 @@ impl Drop for CancelOnDrop {
 }
 
 impl Compute {
-    /// At most `threads` computations run at a time, and at most 64 times as many wait.
+    /// At most `threads` computations run at a time, and 64 times as many at most run or wait.
     #[must_use]
     pub fn new(threads: usize) -> Compute {
         let threads = threads.max(1);

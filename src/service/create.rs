@@ -100,12 +100,30 @@ impl Sessions {
         let request = request(&new.request_id, || new.digest());
         let (session, mut create) = new.prepare(self.clock.now(), request.as_ref())?;
         create.request.clone_from(&request);
-        let events = create.events.len();
+        let session_id = session.id().to_owned();
         // Held until the outcome is known, so that what is kept in it then is not older than what the store has. It is held before room
         // is taken, as by a rematch, whose session's place is held when it asks for room.
-        let slot = self.slots.get(session.id());
+        let slot = self.slots.get(&session_id);
         let mut slot = slot.lock().await;
-        let reserved = self.reserve(new.creator.as_deref(), 1, request.as_ref()).await?;
+        let made = self.create_in(&mut slot, session, create, new.creator.as_deref(), request).await;
+        if slot.is_none() {
+            // A place for which there is no session would take that of another one.
+            self.slots.forget(&session_id);
+        }
+        made
+    }
+
+    /// Makes a session, and keeps it in its slot if that is all there is of it.
+    async fn create_in(
+        &self,
+        slot: &mut Option<Box<Live>>,
+        session: Session,
+        create: Create,
+        creator: Option<&str>,
+        request: Option<Request>,
+    ) -> Result<Made, ServiceError> {
+        let events = create.events.len();
+        let reserved = self.reserve(creator, 1, request.as_ref()).await?;
         let (this, made) = (self.clone(), (session.id().to_owned(), session.version()));
         let make = async move {
             let _reserved = reserved;

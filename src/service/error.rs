@@ -117,6 +117,15 @@ impl ServiceError {
     }
 }
 
+/// What a failure of the store means in a call on one session: what it can't make sense of is that session. Whether all of it is damaged
+/// is for its health to tell.
+pub(super) fn of_session(session_id: &str) -> impl FnOnce(StoreError) -> ServiceError {
+    move |error| match error {
+        StoreError::Damaged(what) => ServiceError::damaged(session_id, what),
+        error => error.into(),
+    }
+}
+
 /// What a task of a call came to. A panic in it goes on in the call: only the call can answer for it.
 pub(super) fn join<T>(joined: Result<T, tokio::task::JoinError>) -> Result<T, ServiceError> {
     joined.map_err(|error| match error.try_into_panic() {

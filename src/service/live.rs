@@ -1,5 +1,6 @@
 //! Sessions in memory: what of them is kept, and how they are read from the store.
 
+use super::error::of_session;
 use super::{ServiceError, Sessions};
 use crate::game::observer::Observer;
 use crate::session::{Credential, Event, EventHash, Micros, Session};
@@ -127,7 +128,8 @@ impl Sessions {
     pub(super) async fn settle_now(&self, session_id: &str) -> Result<bool, ServiceError> {
         let slot = self.slots.get(session_id);
         let mut slot = slot.lock().await;
-        let session = &self.fill(session_id, &mut slot).await?.session;
+        // Who has not heard of the last moves would find no clock running.
+        let session = &self.current(session_id, &mut slot).await?.session;
         let now = self.time_of_next(session);
         match session.timed_out(now) {
             Some(events) => Ok(self.commit(&mut slot, &events, None, now).await?.is_some()),
@@ -194,7 +196,8 @@ impl Sessions {
         loop {
             let after = live.as_ref().map_or(0, |live| live.session.version());
             let limit = PAGE.min((version - after) as usize);
-            let events = self.store.read(session_id, after, limit).await?.ok_or_else(|| ServiceError::not_found(session_id))?;
+            let read = self.store.read(session_id, after, limit).await.map_err(of_session(session_id))?;
+            let events = read.ok_or_else(|| ServiceError::not_found(session_id))?;
             let last_page = events.len() < PAGE;
             for event in &events {
                 live = Some(append(session_id, live, event)?);

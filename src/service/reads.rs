@@ -1,12 +1,13 @@
 //! Reading sessions: as they were, event by event, and in lists.
 
 use super::create::{PUBLIC, is_reserved_label};
+use super::error::of_session;
 use super::live::{check_link, read_event};
 use super::{ServiceError, Sessions};
 use crate::game::Position;
 use crate::game::observer::Step;
 use crate::session::{Event, EventHash, Micros, Session, View};
-use crate::store::{Filter, Head, HeadPage, Place, Query, StoredEvent};
+use crate::store::{Filter, Head, HeadPage, Place, Query, StoreError, StoredEvent};
 
 /// A stored event.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -132,7 +133,11 @@ impl Sessions {
     ) -> Result<(Vec<StoredEvent>, Vec<EventHash>), ServiceError> {
         // With the one before them, whose hash the first one covers.
         let before = usize::from(after > 0);
-        let read = self.store.read(session_id, after - before as u32, limit.saturating_add(before)).await?;
+        let read = self
+            .store
+            .read(session_id, after - before as u32, limit.saturating_add(before))
+            .await
+            .map_err(of_session(session_id))?;
         let mut stored = read.ok_or_else(|| ServiceError::not_found(session_id))?;
         let prior = stored.drain(..before.min(stored.len())).next();
         let kept = prior.and_then(|prior| prior.hash);
@@ -161,12 +166,12 @@ impl Sessions {
 
     /// The same; none if it is not there.
     pub(super) async fn stored_version(&self, session_id: &str) -> Result<Option<u32>, ServiceError> {
-        let versions = self.store.versions(vec![session_id.to_owned()]).await?;
+        let versions = self.store.versions(vec![session_id.to_owned()]).await.map_err(of_session(session_id))?;
         Ok(versions.into_iter().next().flatten())
     }
 
     async fn head(&self, session_id: &str) -> Result<Head, ServiceError> {
-        self.store.head(session_id).await?.ok_or_else(|| ServiceError::not_found(session_id))
+        self.store.head(session_id).await.map_err(of_session(session_id))?.ok_or_else(|| ServiceError::not_found(session_id))
     }
 
     /// Whether the seat to act is out of time, by what the store keeps of a session for lists. If that can't be read it says nothing.
@@ -191,9 +196,26 @@ impl Sessions {
     /// # Errors
     /// The store's.
     pub async fn get_all(&self, session_ids: &[String]) -> Result<Vec<Result<Shown, ServiceError>>, ServiceError> {
-        let heads = self.store.heads(session_ids.to_vec()).await?;
+        let heads = match self.store.heads(session_ids.to_vec()).await {
+            Ok(heads) => heads,
+            // Which of them it is, they say one by one.
+            Err(StoreError::Damaged(_)) => return self.get_each(session_ids).await,
+            Err(error) => return Err(error.into()),
+        };
         let found = session_ids.iter().zip(heads);
         Ok(found.map(|(id, head)| shown(head.ok_or_else(|| ServiceError::not_found(id))?)).collect())
+    }
+
+    async fn get_each(&self, session_ids: &[String]) -> Result<Vec<Result<Shown, ServiceError>>, ServiceError> {
+        let mut found = Vec::with_capacity(session_ids.len());
+        for id in session_ids {
+            found.push(match self.head(id).await {
+                Ok(head) => shown(head),
+                Err(error @ ServiceError::Store(_)) => return Err(error),
+                Err(error) => Err(error),
+            });
+        }
+        Ok(found)
     }
 }
 

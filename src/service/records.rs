@@ -1,6 +1,7 @@
 //! Sessions as records: what one was, and making one from what it was elsewhere.
 
 use super::create::head;
+use super::error::of_session;
 use super::live::{PAGE, read_event};
 use super::request::{digest, request};
 use super::{Made, RequestId, ServiceError, Sessions};
@@ -43,7 +44,12 @@ impl Sessions {
         let mut events: Vec<StoredEvent> = Vec::new();
         loop {
             let after = events.len() as u32;
-            let page = self.store.read(session_id, after, PAGE).await?.ok_or_else(|| ServiceError::not_found(session_id))?;
+            let page = self
+                .store
+                .read(session_id, after, PAGE)
+                .await
+                .map_err(of_session(session_id))?
+                .ok_or_else(|| ServiceError::not_found(session_id))?;
             let is_last = page.len() < PAGE;
             events.extend(page);
             // A page more than is asked for, since what happened at once is not torn apart.

@@ -1,12 +1,13 @@
 //! Rematches: a new session, linked to the one before.
 
 use super::create::CREATOR;
+use super::error::of_session;
 use super::{NewSession, ServiceError, Sessions};
 use crate::session::{Event, Session};
 
 impl Sessions {
     async fn creator_of(&self, session_id: &str) -> Result<Option<String>, ServiceError> {
-        let head = self.store.head(session_id).await?;
+        let head = self.store.head(session_id).await.map_err(of_session(session_id))?;
         Ok(head.and_then(|mut head| head.labels.remove(CREATOR)))
     }
 

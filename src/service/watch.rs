@@ -190,7 +190,8 @@ impl Feed {
         for change in read.changes.into_iter().filter(|change| self.filter.matches(&change.head)) {
             match self.session_change(change).await {
                 Ok(change) => changes.push(change),
-                // One session that can't be read must not keep the others from those who follow them.
+                // One session whose events make no sense must not keep the others from those who follow them. Where rows can't be read the
+                // store refuses all that comes after: which session they are of is not known.
                 Err(error @ ServiceError::Damaged { .. }) => tracing::error!(%error, "a change can't be told"),
                 Err(error) => return Err(error),
             }

@@ -119,7 +119,7 @@ impl Clock {
     /// When a seat that must act will be out of time; never before its first move.
     #[must_use]
     pub fn deadline(&self, to_act: Seat) -> Option<Micros> {
-        self.moved[to_act].then(|| self.since + self.left(to_act))
+        self.moved[to_act].then(|| self.since.saturating_add(self.left(to_act)))
     }
 
     fn left(&self, seat: Seat) -> Micros {
@@ -137,7 +137,7 @@ impl Clock {
     }
 
     fn after_use(&self, seat: Seat, now: Micros) -> Remaining {
-        let used = (now - self.since).max(0);
+        let used = now.saturating_sub(self.since).max(0);
         let Remaining { main, periods } = self.remaining[seat];
         match self.setting {
             ClockSetting::ByoYomi { period, .. } if used > main => {
@@ -245,6 +245,17 @@ mod tests {
         let mut clock = clock(ClockSetting::Total { main: 10 * SECOND, increment: 0 });
         clock.press(Seat::South, 100 * SECOND);
         clock.press(Seat::South, 0);
+        assert_eq!(clock.remaining(Seat::South).main, 10 * SECOND);
+    }
+
+    /// Records are read before it is judged whether their times can be.
+    #[test]
+    fn at_the_end_of_all_time_nothing_overflows() {
+        let mut clock = clock(ClockSetting::Total { main: 10 * SECOND, increment: 0 });
+        clock.press(Seat::South, 0);
+        clock.press(Seat::North, Micros::MAX);
+        assert_eq!(clock.deadline(Seat::South), Some(Micros::MAX));
+        clock.press(Seat::South, Micros::MIN);
         assert_eq!(clock.remaining(Seat::South).main, 10 * SECOND);
     }
 

@@ -245,7 +245,7 @@ pub trait Store: Send + Sync + 'static {
     async fn latest_change(&self) -> Result<Cursor, StoreError>;
 
     /// What has been stored after a place in the order of all changes, of all sessions that are still there, and which sessions have
-    /// been deleted: `limit` events or fewer, or one append that has more. `None` if the place is not of this store, or it has
+    /// been deleted: `limit` events or fewer, cut between two appends unless one alone has more. `None` if the place is not of this store, or it has
     /// not come there yet.
     async fn changes(&self, after: Cursor, limit: usize) -> Result<Option<Changes>, StoreError>;
 

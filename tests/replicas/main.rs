@@ -23,6 +23,7 @@ mod cuts;
 #[path = "../battery/door.rs"]
 #[allow(dead_code)]
 mod door;
+mod feeds;
 mod fleet;
 mod judge;
 #[path = "../battery/ledger.rs"]

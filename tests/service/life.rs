@@ -3,6 +3,7 @@
 
 mod agreements;
 mod clocks;
+mod damaged;
 mod matches;
 mod rematches;
 mod repeats;

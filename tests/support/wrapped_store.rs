@@ -41,6 +41,9 @@ pub trait Wrap: Send + Sync + 'static {
     async fn head(&self, session_id: &str) -> Result<Option<Head>, StoreError> {
         self.inner().head(session_id).await
     }
+    async fn heads(&self, session_ids: Vec<String>) -> Result<Vec<Option<Head>>, StoreError> {
+        self.inner().heads(session_ids).await
+    }
     async fn versions(&self, session_ids: Vec<String>) -> Result<Vec<Option<u32>>, StoreError> {
         self.inner().versions(session_ids).await
     }
@@ -97,7 +100,7 @@ impl<W: Wrap> Store for Wrapped<W> {
         self.0.head(session_id).await
     }
     async fn heads(&self, session_ids: Vec<String>) -> Result<Vec<Option<Head>>, StoreError> {
-        self.0.inner().heads(session_ids).await
+        self.0.heads(session_ids).await
     }
     async fn versions(&self, session_ids: Vec<String>) -> Result<Vec<Option<u32>>, StoreError> {
         self.0.versions(session_ids).await

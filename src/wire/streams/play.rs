@@ -1,6 +1,6 @@
 //! Play: commands in, replies and news out.
 
-use super::life::Life;
+use super::life::{End, Life};
 use super::{Messages, Owner, Watcher, messages};
 use crate::wire::SessionHandlers;
 use crate::wire::access::may_call;
@@ -119,7 +119,10 @@ impl Player {
                 () = self.outgoing.closed() => return Err(Cut::Gone),
                 woken = life.wait(std::future::pending()) => {
                     if let Err(end) = woken {
-                        self.finish().await?;
+                        // Who waits no longer takes no replies.
+                        if !matches!(end, End::Deadline(_)) {
+                            self.finish().await?;
+                        }
                         return Err(Cut::With(end.status("")));
                     }
                     life.beat();
@@ -129,12 +132,17 @@ impl Player {
         Ok(())
     }
 
-    /// Waits for the commands that are carried out.
+    /// Waits for the commands that are carried out, while somebody takes their replies.
     async fn finish(&mut self) -> Result<(), Cut> {
-        while let Some(done) = self.running.join_next().await {
-            self.answer(done).await?;
+        loop {
+            tokio::select! {
+                done = self.running.join_next() => match done {
+                    Some(done) => self.answer(done).await?,
+                    None => return Ok(()),
+                },
+                () = self.outgoing.closed() => return Err(Cut::Gone),
+            }
         }
-        Ok(())
     }
 
     /// Sends the replies to commands, and starts what waited for them.

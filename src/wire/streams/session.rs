@@ -145,9 +145,10 @@ impl Source for Watcher {
         if self.at_end && !self.watch.is_behind(self.version) {
             return Ok(None);
         }
-        let _turn = self.watch.turn(self.version).await;
-        // What may be seen is asked first: what is stored later than that may be more.
+        // What may be seen is asked first: what is stored later than that may be more. And before it is this watcher's turn, since it may
+        // wait for a change of the session that is being stored.
         let sight = self.handlers.watch_sight(&self.caller, &self.session_id).await?;
+        let _turn = self.watch.turn(self.version).await;
         let news = self.watch.news(self.version, self.include_steps).await?;
         let current = sight.map_or(news.version, |seen| seen.min(news.version)).max(self.version);
         let events = self.events(&news, current).await?;

@@ -15,8 +15,8 @@ use tonic::Status;
 
 /// After a change, others are waited for so long: one read then serves them all.
 const GATHER: Duration = Duration::from_millis(5);
-/// The longest cursor that is read, in bytes.
-const MAX_CURSOR: usize = 64;
+/// The longest cursor that is read, in bytes. A store's own is shorter: one of Postgres has the ids of the database and of a session.
+const MAX_CURSOR: usize = 256;
 
 /// One who watches many sessions.
 pub struct Follower {

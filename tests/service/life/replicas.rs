@@ -157,6 +157,20 @@ async fn watchers_learn_by_hints_and_without() {
     assert!(delay(&replicas, one_move).await < Duration::from_millis(500));
 }
 
+/// Who has made a session and heard nothing of it since knows it as it was before any clock ran.
+#[tokio::test]
+async fn a_server_ends_the_rounds_that_another_one_has_left_behind() {
+    let Replicas { pair, told, .. } = &Replicas::start().await;
+    told.store(false, Ordering::SeqCst);
+    let clock = mancala::session::ClockSetting::PerMove { limit: 1_000 };
+    let id = made(&pair.one, 1, Some(clock)).await;
+    play(&pair.other, &id, "").await;
+    play(&pair.other, &id, "").await;
+    pair.clock.advance(1_001);
+    assert_eq!(pair.one.settle_overdue().await, Ok(1));
+    assert_eq!(pair.names(&id).await[3..], ["timed_out", "round_ended", "ended"]);
+}
+
 #[tokio::test]
 async fn all_servers_may_keep_time_and_each_round_ends_once() {
     let Replicas { pair, .. } = &Replicas::start().await;

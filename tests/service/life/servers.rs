@@ -230,3 +230,18 @@ fn servers_have_steps_of_their_own() {
     assert!(steps.iter().all(|step| (1..=1_000).contains(step)), "{steps:?}");
     assert!(steps.iter().any(|step| *step != steps[0]), "{steps:?}");
 }
+
+#[tokio::test]
+async fn a_creation_that_makes_nothing_takes_nobodys_place_in_memory() {
+    let pair = Pair::over(|store| store);
+    let id = made(&pair.one, 1, None).await;
+    let taken = NewSession { session_id: Some(id.clone()), ..new_session(1, None) };
+    assert!(matches!(pair.other.create(taken.clone()).await, Err(ServiceError::IdTaken { .. })));
+    let asked = NewSession { request_id: RequestId::from(Some("makes".to_owned())), ..new_session(1, None) };
+    pair.one.create(asked.clone()).await.expect("a session");
+    assert!(pair.other.create(asked).await.expect("the same session").replayed);
+    assert_eq!(pair.other.cached(), 0);
+    // One that is there keeps its place.
+    assert!(matches!(pair.one.create(taken).await, Err(ServiceError::IdTaken { .. })));
+    assert_eq!(pair.one.cached(), 2);
+}

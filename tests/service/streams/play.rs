@@ -219,6 +219,37 @@ async fn moves_on_end_are_answered_as_calls_one_after_the_other_are() {
     assert_eq!(told(app.events(&streamed, 1_000, true).await), told(app.events(&called, 1_000, true).await));
 }
 
+/// Commands may wait for a store that hangs. What hangs here is a look at the session, which holds it as long.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_stream_whose_caller_waits_no_longer_ends_though_a_command_hangs() {
+    let app = App::start().await;
+    let id = app.create("ayoayo").await;
+    let (let_go, held) = std::sync::mpsc::channel::<()>();
+    let (holds, is_held) = tokio::sync::oneshot::channel();
+    let (service, session_id) = (app.service.clone(), id.clone());
+    let runtime = tokio::runtime::Handle::current();
+    let holder = std::thread::spawn(move || {
+        let hold = |session: &mancala::session::Session| {
+            holds.send(()).expect("it is waited for");
+            // An error means that the test has failed.
+            let _ = held.recv();
+            session.version()
+        };
+        runtime.block_on(service.look(&session_id, hold))
+    });
+    is_held.await.expect("a look");
+    let (commands, sent) = mpsc::unbounded_channel();
+    let mut request = tonic::Request::new(UnboundedReceiverStream::new(sent));
+    request.metadata_mut().insert("grpc-timeout", "300m".parse().expect("a value"));
+    let replies = body(app.sessions().play(request).await);
+    let mut player = Player { commands: Some(commands), replies };
+    player.send("hangs", mv(&id, "0", ""));
+    let end = player.try_next().await.expect_err("an end");
+    assert_eq!(end.code(), Code::DeadlineExceeded, "{end:?}");
+    let_go.send(()).expect("a holder");
+    assert_eq!(holder.join().expect("no panic"), Ok(1));
+}
+
 #[tokio::test]
 async fn a_failure_ends_nothing_but_its_command() {
     let app = App::start().await;
