@@ -5,7 +5,7 @@
 mod support;
 
 use mancala::store::sqlite::{Options, SqliteStore};
-use mancala::store::{Append, Appended, Create, Created, Creation, Deleted, Query, Store};
+use mancala::store::{Append, Appended, Changed, Create, Created, Creation, Cursor, Deleted, Query, Store};
 use std::sync::Arc;
 use support::store_conformance as suite;
 use tempfile::TempDir;
@@ -133,4 +133,42 @@ async fn the_log_stays_small() {
     writers.join_all().await;
     let log = std::fs::metadata(folder.path().join("store.db-wal")).expect("the log").len();
     assert!(log < 64 << 20, "the log has {log} bytes");
+}
+
+/// A file that is put back gives places that were given before to other events.
+#[tokio::test]
+async fn a_cursor_from_before_a_restore_does_not_pass_for_a_later_place() {
+    let folder = TempDir::new().expect("a folder");
+    let store = open(&folder);
+    store.create(suite::create("s")).await.expect("create");
+    let kept = store.latest_change().await.expect("a place");
+    store.close().await;
+    drop(store);
+    let path = folder.path().join("store.db");
+    let backup = std::fs::read(&path).expect("the file");
+
+    let store = open(&folder);
+    store.append(suite::append("s", 1)).await.expect("append");
+    let lost = store.latest_change().await.expect("a place");
+    store.close().await;
+    drop(store);
+    std::fs::write(&path, backup).expect("the file is put back");
+
+    let store = open(&folder);
+    assert_eq!(store.changes(lost.clone(), 10).await, Ok(None), "it is of the future");
+    for id in ["a", "b", "c"] {
+        store.create(suite::create(id)).await.expect("create");
+    }
+    assert_eq!(store.changes(lost, 10).await, Ok(None), "something else stands there");
+    let news = store.changes(kept, 10).await.expect("changes").expect("a place of this store");
+    let told: Vec<_> = news.changes.iter().map(|change| change.head.session_id.as_str()).collect();
+    assert_eq!((told.as_slice(), news.caught_up), (&["a", "b", "c"][..], true));
+
+    // Where the session is deleted nothing is left to compare with, and a cursor that an older program gave says nothing of it.
+    let (last, bare) = (news.cursor.clone(), news.cursor.0.split('-').next().expect("a place").to_owned());
+    store.delete(suite::delete("c")).await.expect("delete");
+    for cursor in [last, Cursor(bare)] {
+        let news = store.changes(cursor, 10).await.expect("changes").expect("a place of this store");
+        assert_eq!((news.changes.len(), &news.changes[0].what), (1, &Changed::Deleted));
+    }
 }

@@ -13,10 +13,50 @@ use std::collections::HashMap;
 /// of which nothing else is left.
 const DELETION: i64 = 0;
 
+/// A place in the log with the checksum of what stands there. After a restore the same places are given to other events, and a cursor from
+/// before must not pass for one of those.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct At {
+    place: i64,
+    checksum: Option<i64>,
+}
+
+impl At {
+    fn cursor(self) -> Cursor {
+        Cursor(self.checksum.map_or_else(|| self.place.to_string(), |checksum| format!("{}-{checksum:08x}", self.place)))
+    }
+
+    /// The place of a cursor. Those from before there were checksums have none.
+    fn parse(Cursor(text): &Cursor) -> Option<At> {
+        let (place, checksum) = match text.split_once('-') {
+            Some((place, checksum)) => (place, Some(i64::from_str_radix(checksum, 16).ok()?)),
+            None => (text.as_str(), None),
+        };
+        Some(At { place: place.parse().ok()?, checksum })
+    }
+
+    /// What stands at a place; nothing if its session is deleted.
+    fn read(connection: &Connection, place: i64) -> rusqlite::Result<At> {
+        let checksum = connection
+            .prepare_cached("SELECT checksum FROM events WHERE place = ?1")?
+            .query_row([place], |row| row.get(0))
+            .optional()?;
+        Ok(At { place, checksum: checksum.flatten() })
+    }
+
+    /// Whether something else stands there than what this is the place of.
+    fn is_other(self, there: At) -> bool {
+        self.checksum.zip(there.checksum).is_some_and(|(own, there)| own != there)
+    }
+}
+
 /// Where the log ends.
 pub(super) fn end(connection: &Connection) -> Result<Cursor, Failure> {
-    let place: i64 = connection.prepare_cached("SELECT coalesce(max(place), 0) FROM events")?.query_row([], |row| row.get(0))?;
-    Ok(Cursor(place.to_string()))
+    Ok(At::read(connection, last_place(connection)?)?.cursor())
+}
+
+fn last_place(connection: &Connection) -> rusqlite::Result<i64> {
+    connection.prepare_cached("SELECT coalesce(max(place), 0) FROM events")?.query_row([], |row| row.get(0))
 }
 
 /// Notes that a session is deleted. Before its events are: so this is the last place, and no later event gets one that
@@ -51,14 +91,13 @@ struct Entry {
 }
 
 pub(super) fn changes(connection: &Connection, after: &Cursor, limit: usize) -> Result<Option<Changes>, Failure> {
-    let Ok(after) = after.0.parse::<i64>() else { return Ok(None) };
+    let Some(asked) = At::parse(after) else { return Ok(None) };
     // One snapshot for the log and the sessions.
     let transaction = connection.unchecked_transaction()?;
-    let Cursor(end) = end(&transaction)?;
     let start = origin::first_place(&transaction)?;
     // What is in between are places of the store that this one was copied from.
-    let after = if after == 0 { start } else { after };
-    if after < start || end.parse().is_ok_and(|end: i64| after > end) {
+    let after = if asked.place == 0 { start } else { asked.place };
+    if after < start || after > last_place(&transaction)? || asked.is_other(At::read(&transaction, after)?) {
         return Ok(None);
     }
     let mut entries = entries(&transaction, after, limit)?;
@@ -92,7 +131,9 @@ pub(super) fn changes(connection: &Connection, after: &Cursor, limit: usize) -> 
         changes.push(Change { head, what: Changed::Events(vec![entry.event]) });
         session_of_last = entry.session;
     }
-    Ok(Some(Changes { changes, cursor: Cursor(last.to_string()), caught_up }))
+    // At an event whose session has been deleted since nothing stands any more.
+    let cursor = if last == asked.place { asked.cursor() } else { At::read(&transaction, last)?.cursor() };
+    Ok(Some(Changes { changes, cursor, caught_up }))
 }
 
 /// Entries after a place, one more than the limit if there are so many.
