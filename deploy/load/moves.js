@@ -2,6 +2,10 @@
 //
 //     k6 run deploy/load/moves.js
 //     k6 run -e ADDRESS=10.0.0.7:50051 -e GAME=kiothi -e VUS=64 -e DURATION=60s deploy/load/moves.js
+//     TOKEN=mop_ops_... k6 run -e TLS_CA=$PWD/ca.crt -e ADDRESS=mancala.example:443 deploy/load/moves.js
+//
+// TOKEN is an operator's key, which a server in token mode wants. TLS=on is for a server with TLS; TLS_CA, too, with the authority to
+// trust if the machine doesn't know it.
 //
 // It needs no proto files: it asks the server's reflection. A call that fails, or an answer that is not as it must be, makes
 // the run fail. `mancala bench` loads a server harder at less cost; this is for those who measure everything with k6.
@@ -13,6 +17,11 @@ import { Counter } from 'k6/metrics';
 const ADDRESS = __ENV.ADDRESS || '127.0.0.1:50051';
 const GAMES = __ENV.GAME ? [__ENV.GAME] : ['ali_guli_mane', 'ayoayo', 'gore', 'hoyito3', 'kiothi'];
 const SERVICE = 'mancala.v1.SessionService/';
+const METADATA = __ENV.TOKEN ? { authorization: `Bearer ${__ENV.TOKEN}` } : {};
+const CONNECTION = { plaintext: !__ENV.TLS && !__ENV.TLS_CA, reflect: true };
+if (__ENV.TLS_CA) {
+  CONNECTION.tls = { cacerts: open(__ENV.TLS_CA) };
+}
 
 export const options = {
   scenarios: {
@@ -29,7 +38,7 @@ let session = null;
 let games = 0;
 
 function call(method, request) {
-  const answer = client.invoke(SERVICE + method, request, { timeout: '10s' });
+  const answer = client.invoke(SERVICE + method, request, { metadata: METADATA, timeout: '10s' });
   if (!check(answer, { 'call succeeded': (it) => it.status === grpc.StatusOK })) {
     session = null;
     fail(`${method}: ${answer.error && answer.error.message}`);
@@ -40,7 +49,7 @@ function call(method, request) {
 // One move. A new session is made first if need be.
 export default function () {
   if (exec.vu.iterationInInstance === 0) {
-    client.connect(ADDRESS, { plaintext: true, reflect: true });
+    client.connect(ADDRESS, CONNECTION);
   }
   if (session === null) {
     const game = GAMES[(exec.vu.idInTest + games) % GAMES.length];

@@ -3,6 +3,10 @@
 #
 #     deploy/load/moves.sh
 #     ADDRESS=10.0.0.7:50051 PLAYERS=8 MOVES=100 GAME=kiothi deploy/load/moves.sh
+#     TOKEN=mop_ops_... TLS_CA=ca.crt ADDRESS=mancala.example:443 deploy/load/moves.sh
+#
+# TOKEN is an operator's key, which a server in token mode wants. TLS=on is for a server with TLS; TLS_CA, too, with the authority to
+# trust if the machine doesn't know it.
 #
 # Each call is a process and a connection of its own. So this shows how a server bears callers that come and go, and that it
 # can be used from a shell; it does not show how many calls it can answer: `mancala bench` does.
@@ -17,7 +21,18 @@ command -v grpcurl >/dev/null || { echo "grpcurl is not installed: https://githu
 
 # call METHOD JSON: the answer's JSON. What grpcurl says of a failure goes to standard error.
 call() {
-    grpcurl -plaintext -max-time 10 -d "$2" "$address" "mancala.v1.SessionService/$1"
+    method=mancala.v1.SessionService/$1
+    set -- -max-time 10 -d "$2"
+    if [ -n "${TLS_CA:-}" ]; then
+        set -- "$@" -cacert "$TLS_CA"
+    elif [ -z "${TLS:-}" ]; then
+        set -- "$@" -plaintext
+    fi
+    if [ -n "${TOKEN:-}" ]; then
+        # grpcurl itself puts the key in: on the command line everybody on the machine could read it.
+        set -- "$@" -expand-headers -H 'authorization: Bearer ${TOKEN}'
+    fi
+    grpcurl "$@" "$address" "$method"
 }
 
 # value NAME: the first value of this name in the JSON on standard input.

@@ -70,6 +70,16 @@ class Server:
         """The last lines that the server wrote."""
         return "".join(self._output)
 
+    def __enter__(self):
+        return self
+
+    def __exit__(self, failure, *_):
+        # What has failed is not to be hidden by how the server ends.
+        if failure:
+            self.kill()
+        else:
+            self.stop()
+
     def kill(self):
         """SIGKILL: no chance to finish anything."""
         self._process.kill()

@@ -1,5 +1,7 @@
 """The executor of documents, on tiny ones: what is right passes, what is wrong fails."""
 
+import time
+
 import pytest
 from walk import WalkFault, json_difference, parse, run, text_difference
 
@@ -74,6 +76,14 @@ def test_a_false_document_fails(tmp_path, right, wrong, fault):
     with pytest.raises(WalkFault) as failed:
         walk(document, tmp_path)
     assert fault in str(failed.value)
+
+
+def test_a_block_that_does_not_end_is_ended_with_what_it_started(tmp_path, monkeypatch):
+    monkeypatch.setattr("walk.BLOCK_SECONDS", 0.2)
+    begun = time.monotonic()
+    with pytest.raises(WalkFault, match="was ended after 0.2 s, after printing:\nbegun"):
+        walk("<!-- walk -->\n```sh\necho begun; sleep 60\n```\n<!-- /walk -->", tmp_path)
+    assert time.monotonic() - begun < 30
 
 
 def test_a_document_without_a_walk_has_no_steps():

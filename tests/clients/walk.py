@@ -108,7 +108,7 @@ class Shell:
     def run(self, commands):
         """Exit code of the block's last command, and all that the block printed."""
         mark = secrets.token_hex(16)
-        timer = threading.Timer(BLOCK_SECONDS, self._bash.kill)
+        timer = threading.Timer(BLOCK_SECONDS, self._kill)
         timer.start()
         os.write(self._script, f"{commands}\nprintf '\\n%s %d\\n' {mark} $?\n".encode())
         output = []
@@ -122,10 +122,14 @@ class Shell:
             timer.cancel()
         raise WalkFault(f"the shell ended, or was ended after {BLOCK_SECONDS} s, after printing:\n{''.join(output)}")
 
-    def close(self):
-        os.close(self._script)
+    def _kill(self):
+        """Ends bash and what it has started, which would keep the output open."""
         with contextlib.suppress(ProcessLookupError):
             os.killpg(self._bash.pid, signal.SIGKILL)
+
+    def close(self):
+        os.close(self._script)
+        self._kill()
         self._bash.wait()
         self._bash.stdout.close()
 

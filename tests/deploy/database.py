@@ -8,6 +8,7 @@ import signal
 import subprocess
 import tempfile
 from pathlib import Path
+from typing import NamedTuple
 
 from programs import DEPLOY, free_port, program, settings, wait_for
 
@@ -37,9 +38,29 @@ def connections():
     return settings(DEPLOY / "mancala.toml")["store"]["connections"]
 
 
-def connections_of(replicas):
-    """Connections to the database that so many servers may have for a while, by the rule of the configuration."""
-    return replicas * (7 * connections() + 3)
+class Rule(NamedTuple):
+    """How the configuration counts connections: servers x (times x connections + beside) + reserve = all."""
+
+    servers: int
+    # How often a server may have its connections for a while.
+    times: int
+    connections: int
+    # Those of a server that are not for reads and writes: hints (2), the keeper, the count of sessions.
+    beside: int
+    # For people, backups and monitoring.
+    reserve: int
+    all: int
+
+
+def rule():
+    text = CONFIGURATION.read_text(encoding="utf-8")
+    (found,) = re.findall(r"(\d+) x \((\d+) x (\d+) \+ (\d+)\) \+ (\d+) = (\d+)", text)
+    return Rule(*map(int, found))
+
+
+def connections_for(servers):
+    """Connections that the database must allow for so many servers."""
+    return servers * (rule().times * connections() + rule().beside) + rule().reserve
 
 
 def postgres(name):

@@ -41,8 +41,13 @@ class Envoy:
         command = [program("envoy"), *arguments, "--disable-hot-restart", "--concurrency", "1"]
         with self._log.open("wb") as log:
             self._process = subprocess.Popen(command, stdout=log, stderr=log, stdin=subprocess.DEVNULL)
-        wait_for(lambda: self._ask("/ready") == "LIVE\n" and self.healthy(), "Envoy with a healthy server")
-        (listener,) = json.loads(self._ask("/listeners?format=json"))["listener_statuses"]
+        try:
+            wait_for(lambda: self._ask("/ready") == "LIVE\n" and self.healthy(), "Envoy with a healthy server")
+            (listener,) = json.loads(self._ask("/listeners?format=json"))["listener_statuses"]
+        except BaseException:
+            # `with` calls it only for what has been entered.
+            self.__exit__()
+            raise
         self.port = listener["local_address"]["socket_address"]["port_value"]
         return self
 
@@ -96,7 +101,12 @@ class Nginx:
 
     def __enter__(self):
         self._process = subprocess.Popen(self._command(), stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
-        wait_for(self._listens, "nginx that listens")
+        try:
+            wait_for(self._listens, "nginx that listens")
+        except BaseException:
+            # As above.
+            self.__exit__()
+            raise
         return self
 
     def _listens(self):

@@ -56,9 +56,14 @@ class Container:
             command = [*self._wrapper, "--info-fd", str(writer), *dockerfile.command()]
             self._bwrap = subprocess.Popen(command, stdout=log, stderr=log, stdin=subprocess.DEVNULL, pass_fds=[writer])
         os.close(writer)
-        with os.fdopen(reader) as info:
-            self.pid = json.loads(info.read() or "{}").get("child-pid")
-        self.address = wait_for(self._started, "start line")
+        try:
+            with os.fdopen(reader) as info:
+                self.pid = json.loads(info.read() or "{}").get("child-pid")
+            self.address = wait_for(self._started, "start line")
+        except BaseException:
+            # `with` calls it only for what has been entered.
+            self.__exit__()
+            raise
         return self
 
     def _started(self):

@@ -2,11 +2,12 @@
 
 import ipaddress
 import json
+import re
 
 import dockerfile
 import pytest
 import yaml
-from database import CONFIGURATION, URL_VARIABLE, connections_of, max_connections
+from database import CONFIGURATION, URL_VARIABLE, connections_for, max_connections
 from programs import DEPLOY, UNPRIVILEGED, documents, drain, run, seconds, settings
 
 PATH, REPLICAS = DEPLOY / "compose.yaml", DEPLOY / "compose.replicas.yaml"
@@ -77,7 +78,9 @@ def test_replicas_keep_nothing_and_share_a_database():
     assert "depends_on" not in server
     assert set(server["networks"]) & set(database["networks"]) == {"database"}
     assert composed(REPLICAS)["networks"]["database"]["internal"] is True
-    assert connections_of(server["scale"]) <= max_connections()
+    # What its head says of having more of them.
+    (more,) = re.findall(r"^#.* --scale mancala=(\d+)$", REPLICAS.read_text(encoding="utf-8"), re.MULTILINE)
+    assert server["scale"] < int(more) and connections_for(int(more)) <= max_connections()
     assert database["pids_limit"] > max_connections() + 50
     mounted = [volume.split(":") for volume in database["volumes"]]
     assert [(REPLICAS.parent / path).resolve() for path, *_ in mounted if path.startswith("./")] == [CONFIGURATION]

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from database import CONFIGURATION, URL_VARIABLE, Database, configured, connections
+from database import CONFIGURATION, URL_VARIABLE, Database, configured, connections, connections_for, max_connections, rule
 from programs import wait_for
 from proxies import Envoy
 from server import Server
@@ -26,6 +26,14 @@ def test_postgres_takes_every_setting(database):
     assert database.sql("SELECT name FROM pg_settings WHERE pending_restart") == []
 
 
+def test_the_rule_of_connections_is_kept_and_told():
+    assert connections_for(rule().servers) == rule().all == max_connections()
+    assert rule().connections == connections()
+    told = " ".join((CONFIGURATION.parent / "README.md").read_text(encoding="utf-8").split())
+    assert f"{rule().times} × `store.connections` + {rule().beside} for each server" in told
+    assert f" and {rule().reserve} for people, backups and monitoring" in told
+
+
 def test_what_is_acknowledged_is_durable(database):
     for name in ("fsync", "full_page_writes", "synchronous_commit"):
         assert (configured()[name], database.sql(f"SHOW {name}")) == ("on", [["on"]])
@@ -42,14 +50,10 @@ def test_what_is_proposed_in_a_comment_is_taken(database):
 
 def test_replicas_on_it_serve_behind_the_proxy(database, tls, tmp_path):
     settings = {URL_VARIABLE: database.url}
-    replicas = [Server(database.url, settings) for _ in range(2)]
-    try:
-        with Envoy(tmp_path, tls, [replica.address for replica in replicas]) as proxy:
+    with Server(database.url, settings) as one, Server(database.url, settings) as other:
+        with Envoy(tmp_path, tls, [one.address, other.address]) as proxy:
             wait_for(lambda: proxy.healthy() == 2, "second healthy server")
             # A game whose calls go to the two in turn, and a watch on one of them.
             works(proxy, tls)
         (count,) = database.sql("SELECT count(*) FROM pg_stat_activity WHERE application_name = 'mancala'")
-        assert 0 < int(count[0]) <= 2 * (connections() + 3)
-    finally:
-        for replica in replicas:
-            replica.stop()
+        assert 0 < int(count[0]) <= 2 * (connections() + rule().beside)

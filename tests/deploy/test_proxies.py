@@ -79,9 +79,9 @@ def test_calls_and_streams_pass_nginx(nginx, tls):
 
 
 def test_without_a_server_nginx_gives_clients_what_they_retry_on(open_folder, tls, tmp_path):
-    stopped = Server(tmp_path / "games.db")
-    with Nginx(open_folder, tls, stopped.address) as proxy, channel(proxy, tls) as connected:
-        stopped.stop()
+    server = Server(tmp_path / "games.db")
+    with server, Nginx(open_folder, tls, server.address) as proxy, channel(proxy, tls) as connected:
+        server.stop()
         with pytest.raises(grpc.RpcError) as refused:
             connected.unary_unary(f"/{LIST_GAMES}")(b"", timeout=SECONDS)
     assert refused.value.code() == grpc.StatusCode.UNAVAILABLE
@@ -165,12 +165,14 @@ def test_envoy_speaks_grpc_web_with_the_pages_of_its_list(envoy, tls):
     web_call_works(envoy, tls)
 
 
-def test_nginx_passes_grpc_web_to_a_server_that_speaks_it(open_folder, tls, tmp_path):
+def test_nginx_passes_grpc_web_beside_grpc_to_a_server_that_speaks_it(open_folder, tls, tmp_path):
     web = {"MANCALA_WEB__ENABLED": "true", "MANCALA_WEB__ALLOW_ORIGINS": '["https://play.example"]'}
-    server = Server(tmp_path / "games.db", web)
-    with Nginx(open_folder, tls, server.address) as proxy:
-        web_call_works(proxy, tls, host="web.mancala.example")
-    server.stop()
+    with Server(tmp_path / "games.db", web) as server, Nginx(open_folder, tls, server.address) as proxy:
+        # Neither kind may be sent on a connection that nginx has kept from the other.
+        for _ in range(2):
+            web_call_works(proxy, tls, host="web.mancala.example")
+            with channel(proxy, tls) as connected:
+                connected.unary_unary(f"/{LIST_GAMES}")(b"", timeout=SECONDS)
 
 
 def test_envoy_lets_only_pages_of_its_list_call(envoy, tls):

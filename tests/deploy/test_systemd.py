@@ -62,12 +62,11 @@ def test_the_server_makes_no_system_call_that_the_unit_forbids(open_folder):
     # With -D the tracer is the one that is forked off, so that signals reach the server.
     tracer = [program("strace"), "-D", "-f", "-qq", "-e", "signal=none", "-o", str(log)]
     # Not as root, as whom SQLite makes calls of its own.
-    server = Server(open_folder / "games.db", program=[*unprivileged(), *tracer, copied_binary(open_folder)])
-    with Client(server.address) as client:
+    command = [*unprivileged(), *tracer, copied_binary(open_folder)]
+    with Server(open_folder / "games.db", program=command) as server, Client(server.address) as client:
         made = client.sessions.CreateSession(session_service.CreateSessionRequest(game="ayoayo"))
         move = {"session_id": made.session.session_id, "move": {"text": "3"}}
         client.sessions.ApplyMove(session_service.ApplyMoveRequest(**move))
-    server.stop()
     wait_for(lambda: re.search(r"exit_group\(0\)", log.read_text(errors="replace")), "end in the log of calls")
 
     traced = log.read_text(errors="replace")
