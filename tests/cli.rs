@@ -303,6 +303,99 @@ fn faults_of_the_configuration_and_wrong_usage_exit_with_2() {
     assert_eq!(unknown.status.code(), Some(2));
 }
 
+/// Settings that are right one by one, but whose files `serve` can't begin with.
+#[test]
+fn check_config_says_what_is_wrong_with_files_as_serve_does() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = |name: &str| folder.path().join(name).display().to_string();
+    std::fs::write(path("empty.pem"), "").expect("a file");
+    let database = ("MANCALA_STORE__URL", "postgres://me@127.0.0.1:1/games".to_owned());
+    let cases = [
+        (
+            vec![("MANCALA_TLS__CERTIFICATE", path("a.pem")), ("MANCALA_TLS__KEY", path("b.pem"))],
+            vec!["\n  tls.certificate: ", "/a.pem can't be read: ", "\n  tls.key: ", "/b.pem can't be read: "],
+        ),
+        (
+            vec![("MANCALA_TLS__CERTIFICATE", path("empty.pem")), ("MANCALA_TLS__KEY", path("empty.pem"))],
+            vec!["\n  tls: ", "/empty.pem holds no certificate in PEM"],
+        ),
+        (
+            vec![
+                database.clone(),
+                ("MANCALA_STORE__PASSWORD_FILE", path("password")),
+                ("MANCALA_STORE__TLS", "on".to_owned()),
+                ("MANCALA_STORE__TLS_CA", path("empty.pem")),
+            ],
+            vec!["\n  store.password_file ", "/password can't be read: ", "\n  store.tls_ca: ", "there are none"],
+        ),
+        (
+            vec![database, ("MANCALA_STORE__TLS", "on".to_owned()), ("MANCALA_STORE__TLS_CA", path("ca.pem"))],
+            vec!["\n  store.tls_ca: the authorities in ", "/ca.pem can't be used: "],
+        ),
+    ];
+    for (variables, expected) in cases {
+        for command in ["check-config", "serve"] {
+            let listen = ["--listen", "127.0.0.1:0"];
+            let run = mancala(&folder).arg(command).args(listen).envs(variables.clone()).output().expect("the program");
+            assert_eq!((run.status.code(), run.stdout.is_empty()), (Some(1), true), "{command} {variables:?}");
+            let problem = text(&run.stderr);
+            assert!(expected.iter().all(|part| problem.contains(part)), "{command}: {problem}");
+        }
+    }
+    // A password that is not asked for need not be there; and nothing was made on the way.
+    let unused = mancala(&folder).arg("check-config").env("MANCALA_STORE__PASSWORD_FILE", path("password")).output();
+    assert_eq!(unused.expect("the program").status.code(), Some(0));
+    assert_eq!(std::fs::read_dir(folder.path()).expect("a folder").count(), 1);
+}
+
+#[test]
+fn bench_shows_an_operators_key_to_a_server_in_token_mode() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let printed = text(&mancala(&folder).args(["key", "ops"]).output().expect("the program").stdout);
+    let line =
+        |start: &str| printed.lines().find_map(|line| line.strip_prefix(start)).expect("a line").trim_matches('\'').to_owned();
+    let (key, operators) = (format!("mop_ops_{}", line("mop_ops_")), line("MANCALA_AUTH__OPERATORS="));
+    let server =
+        Server::start(|command| command.envs([("MANCALA_AUTH__MODE", "token"), ("MANCALA_AUTH__OPERATORS", &operators)]));
+    let file = folder.path().join("ops.txt");
+    std::fs::write(&file, &printed).expect("a file");
+
+    let bench = |flags: &[&str], key: Option<&str>| -> Output {
+        let mut command = mancala(&folder);
+        command.args(["bench", "--json", "--duration", "300ms", "--concurrency", "4", "--address", &server.address.to_string()]);
+        command.args(flags).envs(key.map(|key| ("MANCALA_OPERATOR_KEY", key))).output().expect("the program")
+    };
+    let by_file = ["--operator-key-file", file.to_str().expect("text")];
+    for (flags, key) in [
+        (vec!["--calls", "apply=4,legal,get,health"], Some(&*key)),
+        (by_file.to_vec(), None),
+        // The flag goes over the variable.
+        ([&by_file[..], &["--stream"]].concat(), Some("none")),
+    ] {
+        let run = bench(&flags, key);
+        assert_eq!(run.status.code(), Some(0), "{flags:?}: {run:?}");
+        let report: serde_json::Value = serde_json::from_slice(&run.stdout).expect("JSON");
+        let moves = report["by_call"]["apply"]["succeeded"].as_u64();
+        assert!(report["failed"] == 0 && moves.is_some_and(|moves| moves > 0), "{report}");
+    }
+
+    let other = text(&mancala(&folder).args(["key", "ops"]).output().expect("the program").stdout);
+    let other = other.lines().find(|line| line.starts_with("mop_")).expect("a key");
+    for (flags, key, code, expected) in [
+        (vec![], None, 1, "TOKEN_MISSING; give an operator's key by --operator-key-file"),
+        (vec!["--stream"], None, 1, "TOKEN_MISSING; give an operator's key by --operator-key-file"),
+        (vec![], Some(other), 1, "TOKEN_INVALID; the key is not one of the server's operators"),
+        (vec![], Some("mop_ops_secret"), 2, "MANCALA_OPERATOR_KEY is no operator's key"),
+        (vec!["--operator-key-file", "/nowhere/key"], None, 2, "--operator-key-file /nowhere/key can't be read"),
+        (vec!["--operator-key-file", "/dev/null"], None, 2, "--operator-key-file /dev/null holds no operator's key"),
+    ] {
+        let run = bench(&flags, key);
+        assert_eq!(run.status.code(), Some(code), "{flags:?}: {run:?}");
+        let problem = text(&run.stderr);
+        assert!(problem.contains(expected) && !problem.contains("secret"), "{problem}");
+    }
+}
+
 #[test]
 fn a_record_is_checked_without_a_server() {
     let folder = tempfile::tempdir().expect("a folder");

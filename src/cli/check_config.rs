@@ -12,5 +12,7 @@ pub struct Args {
 
 pub fn run(args: Args) -> Result<(), Failure> {
     let config = args.config.load()?;
+    // As `serve` fails by them: they may be there the next time.
+    config.check_files().map_err(Failure::run)?;
     write!(io::stdout(), "{config}").map_err(Failure::run)
 }

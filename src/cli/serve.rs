@@ -65,7 +65,7 @@ async fn serve(config: &Config) -> Result<(), Failure> {
     let _hangup = config.tls.is_on().then(Hangup::listen);
     let mut settings = config.settings();
     settings.connections.max_connections = server::connections_that_fit(settings.connections.max_connections);
-    server::check(&settings).map_err(Failure::run)?;
+    config.check_files().map_err(Failure::run)?;
     let mut stopped = Box::pin(stop(signals));
     // A file may take its time to be checked, and a database that does not answer takes all of it.
     let opened = tokio::select! {

@@ -1,6 +1,7 @@
 //! What callers may ask for.
 
 use super::load::Given;
+use super::text::elements;
 use crate::server::{Limits, Rate, Rates};
 use config::{Value, ValueKind};
 use ipnet::IpNet;
@@ -97,14 +98,15 @@ fn proxies(given: &mut Given, default: Vec<IpNet>) -> Vec<IpNet> {
     read.unwrap_or(default)
 }
 
-/// A list, or text that is one with commas, as the environment gives it.
+/// A list, or text that is one in TOML, as the environment gives it. A shell may have taken its quotes, and brackets can be left out.
 fn networks(value: Value) -> Option<Vec<IpNet>> {
-    let items: Vec<String> = match value.kind {
-        ValueKind::String(text) => {
-            let list = text.trim().trim_start_matches('[').trim_end_matches(']');
-            list.split(',').map(|item| item.trim().trim_matches('"').to_owned()).filter(|item| !item.is_empty()).collect()
+    let items: Vec<String> = match (value.kind.clone(), elements(value)) {
+        (_, Some(list)) => list.into_iter().map(|item| item.into_string().ok()).collect::<Option<_>>()?,
+        (ValueKind::String(text), None) => {
+            let text = text.trim();
+            let inner = text.strip_prefix('[').and_then(|text| text.strip_suffix(']')).unwrap_or(text);
+            inner.split(',').map(|item| item.trim().to_owned()).collect()
         }
-        ValueKind::Array(items) => items.into_iter().map(|item| item.into_string().ok()).collect::<Option<_>>()?,
         _ => return None,
     };
     items.iter().map(|item| item.parse().ok().or_else(|| item.parse::<IpAddr>().ok().map(IpNet::from))).collect()
@@ -122,5 +124,48 @@ impl fmt::Display for LimitsConfig {
         writeln!(f, "open_sessions = {open_sessions}")?;
         let proxies: Vec<_> = trusted_proxies.iter().map(|network| format!("\"{network}\"")).collect();
         writeln!(f, "trusted_proxies = [{}]", proxies.join(", "))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn networks_are_read_from_text_as_shells_leave_it() {
+        let both = ["10.0.0.0/8", "fd00::1/128"].map(|network| network.parse().expect("a network"));
+        for text in [
+            "[\"10.0.0.0/8\", \"fd00::1\"]",
+            " ['10.0.0.0/8','fd00::1',] ",
+            "[10.0.0.0/8, fd00::1]",
+            "10.0.0.0/8,fd00::1",
+            "10.0.0.0/8 , fd00::1/128",
+        ] {
+            assert_eq!(networks(text.into()).as_deref(), Some(both.as_slice()), "{text}");
+        }
+        assert_eq!(networks("[]".into()), Some(Vec::new()));
+    }
+
+    #[test]
+    fn what_is_no_list_of_networks_is_none() {
+        for text in [
+            "[\"10.0.0.0/8\",,]]]",
+            "[[[10.0.0.0/8",
+            "[10.0.0.0/8",
+            "10.0.0.0/8]",
+            "[[10.0.0.0/8]]",
+            "[[\"10.0.0.0/8\"]]",
+            "10.0.0.0/8,",
+            "10.0.0.0/8,,fd00::1",
+            "10.0.0.0/8 fd00::1",
+            "\"10.0.0.0/8",
+            "",
+            ",",
+            "[7]",
+            "[\"proxy.example\"]",
+            "[]\nother = []",
+        ] {
+            assert_eq!(networks(text.into()), None, "{text}");
+        }
     }
 }

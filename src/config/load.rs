@@ -4,27 +4,26 @@
 //! mistyped key. So all faults come to light together, where deriving a deserializer would stop at the first.
 
 use crate::config::auth::operators;
-use crate::config::network;
 use crate::config::text::elements;
 use crate::config::{
     AuthConfig, AuthMode, Config, ConfigErrors, Fault, LimitsConfig, LogConfig, LogFormat, MetricsConfig, RetentionConfig,
     ServerConfig, Sources, StoreConfig, StreamsConfig, TelemetryConfig, duration,
 };
+use crate::config::{log_filter, network};
 use config::{File, FileFormat, Map, Source, Value, ValueKind};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 use tokio_rustls::rustls::pki_types::DnsName;
-use tracing_subscriber::filter::Targets;
 
 /// What variables of the environment begin with.
 const PREFIX: &str = "MANCALA_";
 /// Names a configuration file.
 const FILE_VARIABLE: &str = "MANCALA_CONFIG";
 /// What stands between the levels of a key in the environment. Variables without it are not settings: Kubernetes sets
-/// some, such as `MANCALA_PORT`, for every service of that name.
+/// some, such as `MANCALA_PORT`, for every service of that name. One that would be a setting with it is a fault all the same.
 const LEVEL: &str = "__";
 /// The longest time that a setting of the server itself may give.
 const LONGEST: Duration = Duration::from_secs(3600);
@@ -53,7 +52,7 @@ pub fn load(sources: &Sources) -> Result<Config, ConfigErrors> {
         metrics: MetricsConfig::take(&mut given, defaults.metrics),
         telemetry: TelemetryConfig::take(&mut given, defaults.telemetry),
         log: LogConfig {
-            filter: given.take("log.filter", defaults.log.filter, "levels such as \"info\" or \"warn,mancala=debug\"", filter),
+            filter: given.take("log.filter", defaults.log.filter, log_filter::EXPECTED, log_filter::read),
             format: given.take("log.format", defaults.log.format, "\"human\" or \"json\"", format),
         },
     };
@@ -75,6 +74,14 @@ fn auth(given: &mut Given, defaults: AuthConfig) -> AuthConfig {
         faults.push("token mode needs an operator: `mancala key NAME` makes a key and says how to set it".to_owned());
     }
     faults.into_iter().for_each(|fault| given.fault("auth.operators", fault));
+    // Whoever names some means them to be the only ones who may do everything. In a mode that can't be read that may be so.
+    if mode == AuthMode::Open && !given.is_at_fault("auth.mode") {
+        for (key, any) in [("auth.operators", !operators.is_empty()), ("auth.certificates", !certificates.is_empty())] {
+            if any {
+                given.fault(key, "for nothing in open mode, in which everybody may do everything: set auth.mode = \"token\"");
+            }
+        }
+    }
     AuthConfig { mode, operators, certificates }
 }
 
@@ -150,11 +157,6 @@ fn up_to_ten_years(text: &str) -> Option<Duration> {
     duration::parse(text).filter(|time| *time <= LONGEST_TERM)
 }
 
-fn filter(text: &str) -> Option<String> {
-    // What names spans or fields would pass for a target that nothing has.
-    text.parse::<Targets>().ok().filter(|_| !text.contains(['[', '{'])).map(|_| text.to_owned())
-}
-
 fn format(text: &str) -> Option<LogFormat> {
     [LogFormat::Human, LogFormat::Json].into_iter().find(|format| format.name() == text)
 }
@@ -165,6 +167,10 @@ pub(super) struct Given {
     values: BTreeMap<String, Value>,
     /// Where the values that were taken came from.
     origins: BTreeMap<&'static str, String>,
+    /// Variables of the project's prefix without levels.
+    flat: Vec<String>,
+    /// The keys of all settings that were taken.
+    keys: BTreeSet<&'static str>,
     faults: Vec<Fault>,
 }
 
@@ -183,8 +189,12 @@ impl Given {
 
     fn add_environment(&mut self, environment: &[(OsString, OsString)]) {
         for (name, value) in environment {
-            let Some(name) = name.to_str().filter(|name| name.starts_with(PREFIX)) else { continue };
-            let Some(key) = name.strip_prefix(PREFIX).filter(|key| key.contains(LEVEL)) else { continue };
+            let Some(name) = name.to_str() else { continue };
+            let Some(key) = name.strip_prefix(PREFIX) else { continue };
+            if !key.contains(LEVEL) {
+                self.flat.extend((!value.is_empty()).then(|| name.to_owned()));
+                continue;
+            }
             let key = key.replace(LEVEL, ".").to_lowercase();
             match value.to_str() {
                 Some("") => {}
@@ -220,6 +230,7 @@ impl Given {
 
     /// Takes a setting out as it was given.
     pub(super) fn take_value(&mut self, key: &'static str) -> Option<Value> {
+        self.keys.insert(key);
         let value = self.values.remove(key)?;
         self.origins.extend(value.origin().map(|origin| (key, origin.to_owned())));
         Some(value)
@@ -257,17 +268,94 @@ impl Given {
         self.faults.push(Fault { key: Some(key.to_owned()), origin, problem: problem.into() });
     }
 
+    fn is_at_fault(&self, key: &str) -> bool {
+        self.faults.iter().any(|fault| fault.key.as_deref() == Some(key))
+    }
+
     fn whole_source(&mut self, problem: String) {
         self.faults.push(Fault { key: None, origin: None, problem });
     }
 
     /// `config` if nothing is wrong. What has not been taken is no setting.
     fn finish(mut self, config: Config) -> Result<Config, ConfigErrors> {
+        for name in self.flat {
+            let flat = |key: &str| format!("{PREFIX}{}", key.replace('.', "_")).eq_ignore_ascii_case(&name);
+            if let Some(key) = self.keys.iter().find(|key| flat(key)) {
+                let right = format!("{PREFIX}{}", key.replace('.', LEVEL).to_uppercase());
+                let problem =
+                    format!("this variable sets nothing: it is written {right}, with two underscores between the levels");
+                self.faults.push(Fault { key: Some((*key).to_owned()), origin: Some(name), problem });
+            }
+        }
         for (key, value) in self.values {
             let origin = value.origin().map(str::to_owned);
             let problem = "there is no such setting: `mancala check-config` without it lists those that there are".to_owned();
             self.faults.push(Fault { key: Some(key), origin, problem });
         }
         if self.faults.is_empty() { Ok(config) } else { Err(ConfigErrors(self.faults)) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What is wrong with these variables of the environment.
+    fn faults(variables: &[(&str, &str)]) -> Vec<Fault> {
+        let environment = variables.iter().map(|(name, value)| (name.into(), value.into())).collect();
+        let sources = Sources { environment, data_folder: Some(PathBuf::from("/data")), ..Sources::default() };
+        load(&sources).err().map(|ConfigErrors(faults)| faults).unwrap_or_default()
+    }
+
+    const OPERATORS: (&str, &str) = (
+        "MANCALA_AUTH__OPERATORS",
+        "[{ name = 'ops', key_sha256 = '0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef' }]",
+    );
+
+    #[test]
+    fn operators_are_for_nothing_in_open_mode() {
+        let tls = [("MANCALA_TLS__CERTIFICATE", "/a"), ("MANCALA_TLS__KEY", "/b"), ("MANCALA_TLS__CLIENT_CA", "/c")];
+        let all = [&tls[..], &[OPERATORS, ("MANCALA_AUTH__CERTIFICATES", "['ops.example']")]].concat();
+        let found = faults(&all);
+        let keys: Vec<_> = found.iter().filter_map(|fault| fault.key.as_deref()).collect();
+        assert_eq!(keys, ["auth.operators", "auth.certificates"]);
+        assert!(found[0].to_string().contains("(MANCALA_AUTH__OPERATORS): for nothing in open mode"), "{}", found[0]);
+        assert_eq!(faults(&[&all[..], &[("MANCALA_AUTH__MODE", "token")]].concat()), []);
+        // A mode that can't be read may be any.
+        assert_eq!(faults(&[OPERATORS, ("MANCALA_AUTH__MODE", "closed")]).len(), 1);
+    }
+
+    #[test]
+    fn a_setting_without_its_levels_is_told_how_it_is_written() {
+        let found = faults(&[("MANCALA_AUTH_MODE", "token"), OPERATORS]);
+        assert_eq!(found.len(), 2, "{found:?}");
+        assert!(found[1].to_string().starts_with("auth.mode (MANCALA_AUTH_MODE): this variable sets nothing"), "{}", found[1]);
+        assert!(found[1].problem.contains(" MANCALA_AUTH__MODE, with two underscores"), "{}", found[1]);
+        let key = |fault: &Fault| fault.key.clone();
+        for (name, expected) in [
+            ("MANCALA_SERVER_MAX_CONNECTIONS_PER_ADDRESS", "server.max_connections_per_address"),
+            ("MANCALA_STORE_URL", "store.url"),
+            ("MANCALA_LOG_FILTER", "log.filter"),
+            ("MANCALA_LIMITS_TRUSTED_PROXIES", "limits.trusted_proxies"),
+            ("MANCALA_log_filter", "log.filter"),
+        ] {
+            let found = faults(&[(name, "any")]);
+            assert_eq!(found.iter().map(key).collect::<Vec<_>>(), [Some(expected.to_owned())], "{name}");
+        }
+    }
+
+    /// Those that Kubernetes sets for services called mancala, mancala-server and mancala-metrics, and others that are no settings.
+    #[test]
+    fn variables_that_are_no_settings_are_passed_over() {
+        for service in ["MANCALA", "MANCALA_SERVER", "MANCALA_METRICS", "MANCALA_STORE"] {
+            for rest in ["SERVICE_HOST", "SERVICE_PORT", "SERVICE_PORT_GRPC", "PORT", "PORT_50051_TCP", "PORT_50051_TCP_ADDR"] {
+                assert_eq!(faults(&[(&format!("{service}_{rest}"), "10.0.0.1")]), [], "{service}_{rest}");
+            }
+        }
+        assert_eq!(
+            faults(&[("MANCALA_DATABASE_PASSWORD", "secret"), ("MANCALA_OPERATOR_KEY", "mop"), ("MANCALA_LISTEN", "a")]),
+            []
+        );
+        assert_eq!(faults(&[("MANCALA_AUTH_MODE", ""), ("AUTH_MODE", "token"), ("mancala_auth_mode", "token")]), []);
     }
 }

@@ -3,8 +3,10 @@
 mod auth;
 pub(crate) mod duration;
 mod fault;
+mod files;
 mod limits;
 mod load;
+mod log_filter;
 mod metrics;
 mod network;
 mod sources;
@@ -152,6 +154,12 @@ impl Config {
     /// that is wrong at once.
     pub fn load(sources: &Sources) -> Result<Self, ConfigErrors> {
         load::load(sources)
+    }
+
+    /// Looks at the files that the settings name, as far as the server must have read them before it begins: everything that is wrong
+    /// with them at once. Nothing is opened but to be read.
+    pub fn check_files(&self) -> Result<(), ConfigErrors> {
+        files::check(self)
     }
 
     /// How the server behaves.

@@ -46,7 +46,7 @@ pub enum Rejection {
     #[error("no seat has this join code")]
     JoinCodeUnknown,
     /// No seat has used up its time.
-    #[error("{to_act} still has time")]
+    #[error("{to_act} {}", if .deadline.is_some() { "still has time" } else { "must act, and no clock runs for it" })]
     TimeNotOut {
         /// Who must act.
         to_act: Seat,

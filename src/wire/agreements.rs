@@ -9,7 +9,7 @@ use super::session_service::{SessionHandlers, change, note};
 use super::sight::Change;
 use crate::game::Seat;
 use crate::service::Applied;
-use crate::session::{Command, Event};
+use crate::session::{Command, Event, ProposalKind};
 use tonic::Status;
 
 /// Carries out what a caller wants for a seat, which is its own if it has one.
@@ -34,6 +34,13 @@ pub async fn propose(
     let mut fields = Fields::new();
     let seat = fields.take("seat", seat_in(seat));
     let kind = fields.take("kind", kind_in(kind));
+    match (kind, to_version) {
+        (Some(ProposalKind::Takeback), None) => fields.fault("to_version", "the version to go back to, which a takeback names"),
+        (Some(kind), Some(_)) if kind != ProposalKind::Takeback => {
+            fields.fault("to_version", "only a takeback names a version; leave it out");
+        }
+        _ => {}
+    }
     let change = change(&mut fields, session_id, expected_version, request_id);
     let (seat, kind) = fields.done(seat.zip(kind))?;
     let applied = apply(handlers, caller, change, seat, |seat| Command::Propose { seat, kind, to_version }).await?;

@@ -1,6 +1,7 @@
 //! The callers: one task for each call in flight.
 
 use super::mix::{Call, Mix};
+use super::operator::Bearer;
 use super::pace::Pace;
 use super::plan::Plan;
 use super::player::{Player, creation};
@@ -16,6 +17,7 @@ use futures_util::future::try_join_all;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tokio::task::JoinSet;
+use tonic::service::interceptor::InterceptedService;
 use tonic::transport::Channel;
 use tonic_health::pb::HealthCheckRequest;
 use tonic_health::pb::health_client::HealthClient;
@@ -24,6 +26,9 @@ use tonic_health::pb::health_client::HealthClient;
 const PATIENCE: Duration = Duration::from_secs(10);
 /// A caller waits so long after a failure, so that a server that is down is not asked as fast as it can be refused.
 pub const PAUSE: Duration = Duration::from_millis(100);
+
+/// A client of sessions whose calls bear what the plan says.
+pub type SessionClient = SessionServiceClient<InterceptedService<Channel, Bearer>>;
 
 /// Callers that are about to begin.
 pub struct Load {
@@ -62,7 +67,13 @@ impl Load {
         let streamers = try_join_all(self.streamers.iter_mut().map(Streamer::make_sessions));
         let made = futures_util::future::try_join(callers, streamers).await;
         made.map(drop).map_err(|Fault { code, reason }| {
-            Failure::run(format!("the server makes no sessions: CreateSession failed with {code} {reason}; its log may say why"))
+            // In token mode only operators make sessions.
+            let advice = match &*reason {
+                "TOKEN_MISSING" => "give an operator's key by --operator-key-file",
+                "TOKEN_INVALID" => "the key is not one of the server's operators",
+                _ => "its log may say why",
+            };
+            Failure::run(format!("the server makes no sessions: CreateSession failed with {code} {reason}; {advice}"))
         })
     }
 
@@ -110,7 +121,7 @@ impl Running {
 
 /// Makes one call at a time, on sessions of its own in turn.
 struct Caller {
-    sessions: SessionServiceClient<Channel>,
+    sessions: SessionClient,
     health: HealthClient<Channel>,
     /// Rules to play by, and the game in play; none: to be made.
     players: Vec<(Rules, Option<Player>)>,
@@ -127,7 +138,7 @@ impl Caller {
         let own = (0..count).filter(|session| session % plan.concurrency == number);
         let rules = |session: u32| Rules::new(plan.games[session as usize % plan.games.len()]);
         Caller {
-            sessions: SessionServiceClient::new(channel.clone()),
+            sessions: SessionServiceClient::with_interceptor(channel.clone(), plan.bearer.clone()),
             health: HealthClient::new(channel),
             players: own.map(|session| (rules(session), None)).collect(),
             turn: 0,

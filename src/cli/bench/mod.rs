@@ -2,6 +2,7 @@
 
 mod load;
 mod mix;
+mod operator;
 mod pace;
 mod plan;
 mod player;

@@ -1,6 +1,7 @@
 //! What is to be done: the flags, and whether they make sense together.
 
 use super::mix::Mix;
+use super::operator::{Bearer, OperatorArgs};
 use crate::cli::Failure;
 use crate::cli::peer::{Peer, PeerArgs};
 use crate::config::duration;
@@ -19,6 +20,8 @@ const LONGEST: Duration = Duration::from_secs(24 * 3600);
 pub struct Args {
     #[command(flatten)]
     pub peer: PeerArgs,
+    #[command(flatten)]
+    operator: OperatorArgs,
     /// Calls in flight
     #[arg(long, value_name = "N", default_value_t = 64, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     concurrency: u32,
@@ -62,6 +65,8 @@ pub struct Plan {
     pub address: SocketAddr,
     /// How to connect to it.
     pub endpoint: Endpoint,
+    /// What calls bear.
+    pub bearer: Bearer,
     pub concurrency: u32,
     pub connections: u32,
     pub duration: Duration,
@@ -90,6 +95,7 @@ impl Args {
             )));
         }
         let Peer { address, endpoint } = self.peer.peer()?;
+        let bearer = self.operator.bearer()?;
         let sessions = sessions.unwrap_or(concurrency);
         if self.stream && !(connections..=concurrency).contains(&sessions) {
             return Err(Failure::usage(format!(
@@ -107,6 +113,7 @@ impl Args {
         Ok(Plan {
             address,
             endpoint,
+            bearer,
             concurrency,
             connections,
             duration: self.duration,

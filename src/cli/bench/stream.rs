@@ -1,7 +1,7 @@
 //! The callers on streams: one for each connection, which makes its moves as commands of one Play stream. A session may have several
 //! moves on their way, since the game is known here too.
 
-use super::load::PAUSE;
+use super::load::{PAUSE, SessionClient};
 use super::mix::Call;
 use super::pace::Pace;
 use super::plan::Plan;
@@ -24,7 +24,7 @@ use tonic::{Code, Status};
 
 /// Plays sessions of its own on one stream.
 pub struct Streamer {
-    sessions: SessionServiceClient<Channel>,
+    sessions: SessionClient,
     tables: Vec<Table>,
     /// The tables that may have one more command on its way, each as often as it may.
     ready: VecDeque<usize>,
@@ -74,7 +74,7 @@ impl Streamer {
         let rounds = 0..share(0);
         let ready = rounds.flat_map(|round| own.iter().enumerate().filter(move |(_, session)| round < share(**session)));
         Streamer {
-            sessions: SessionServiceClient::new(channel),
+            sessions: SessionServiceClient::with_interceptor(channel, plan.bearer.clone()),
             ready: ready.map(|(table, _)| table).collect(),
             tables: own.iter().map(|session| table(*session)).collect(),
             dice: SeededDice::new(plan.seed.wrapping_add(number.into())),

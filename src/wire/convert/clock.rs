@@ -14,22 +14,26 @@ fn duration_out(time: Micros) -> Duration {
 }
 
 /// A duration in microseconds; one that is not given is zero, and one that is too long for us stays too long.
-fn duration_in(duration: Option<Duration>) -> Micros {
+fn duration_in(duration: Option<Duration>) -> Result<Micros, &'static str> {
     let Duration { seconds, nanos } = duration.unwrap_or_default();
-    seconds.saturating_mul(MICROS).saturating_add(Micros::from(nanos) / 1_000)
+    let agree = seconds == 0 || nanos == 0 || (seconds < 0) == (nanos < 0);
+    if !agree || nanos.unsigned_abs() > 999_999_999 {
+        return Err("a duration has at most 999,999,999 nanos, of the sign of its seconds");
+    }
+    Ok(seconds.saturating_mul(MICROS).saturating_add(Micros::from(nanos) / 1_000))
 }
 
 /// How time is limited; `Ok(None)`: not at all.
 pub fn clock_in(setting: Option<proto::ClockSetting>) -> Result<Option<ClockSetting>, String> {
     let Some(proto::ClockSetting { kind }) = setting else { return Ok(None) };
     let setting = match kind.ok_or("one of per_move, days_per_move, total and byo_yomi")? {
-        Kind::PerMove(limit) => ClockSetting::PerMove { limit: duration_in(Some(limit)) },
+        Kind::PerMove(limit) => ClockSetting::PerMove { limit: duration_in(Some(limit))? },
         Kind::DaysPerMove(days) => ClockSetting::PerMove { limit: DAY.saturating_mul(Micros::from(days)) },
         Kind::Total(proto::TotalTime { main, increment }) => {
-            ClockSetting::Total { main: duration_in(main), increment: duration_in(increment) }
+            ClockSetting::Total { main: duration_in(main)?, increment: duration_in(increment)? }
         }
         Kind::ByoYomi(proto::ByoYomi { main, period, periods }) => {
-            ClockSetting::ByoYomi { main: duration_in(main), period: duration_in(period), periods }
+            ClockSetting::ByoYomi { main: duration_in(main)?, period: duration_in(period)?, periods }
         }
     };
     setting.check().map_err(|fault| fault.to_string())?;

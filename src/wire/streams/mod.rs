@@ -3,6 +3,8 @@
 mod life;
 mod owner;
 mod play;
+mod play_commands;
+mod play_watches;
 mod session;
 mod sessions;
 

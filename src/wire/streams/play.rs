@@ -1,27 +1,25 @@
 //! Play: commands in, replies and news out.
 
 use super::life::{End, Life};
-use super::{Messages, Owner, Watcher, messages};
+use super::play_commands::{carry_out, carry_out_row, failed, reply, session_of};
+use super::play_watches::Watches;
+use super::{Messages, Owner};
 use crate::wire::SessionHandlers;
-use crate::wire::access::may_call;
 use crate::wire::complete::refused;
 use crate::wire::fields::Fields;
 use crate::wire::proto::play_request::Command;
 use crate::wire::proto::play_response::Reply;
-use crate::wire::proto::session_service_server::SessionService;
 use crate::wire::proto::{self, PlayRequest, PlayResponse};
-use crate::wire::reason::{Reason, code_name};
+use crate::wire::reason::Reason;
 use crate::wire::refuse::Refused;
-use futures_util::stream::{self, AbortHandle, BoxStream, SelectAll, abortable};
-use futures_util::{FutureExt, StreamExt, TryStreamExt};
+use futures_util::{FutureExt, StreamExt, TryStreamExt, stream};
 use prost::Message;
 use std::collections::{HashMap, VecDeque};
 use tokio::sync::mpsc;
 use tokio::task::{JoinError, JoinSet};
 use tokio::time::Instant;
 use tokio_stream::wrappers::ReceiverStream;
-use tonic::{Request, Response, Status, Streaming};
-use tonic_types::StatusExt;
+use tonic::{Status, Streaming};
 
 /// Commands that wait for their replies, at most, and their bytes: while there are so many no more are read.
 const WAITING: usize = 1_024;
@@ -30,10 +28,6 @@ const WAITING_BYTES: usize = 256 << 10;
 const OUTGOING: usize = 4;
 /// Requests that are taken in one go, at most: about a millisecond, which others on this thread wait.
 const AT_ONCE: usize = 512;
-/// Watches on one stream, at most.
-const WATCHES: usize = 1_000;
-const APPLY_MOVE: &str = "/mancala.v1.SessionService/ApplyMove";
-const WATCH_SESSION: &str = "/mancala.v1.SessionService/WatchSession";
 
 /// Answers the commands of a stream. It ends when the caller has ended its side and has all its replies and no watches.
 pub fn play(
@@ -52,6 +46,7 @@ pub fn play(
         waiting_bytes: 0,
         sessions: HashMap::new(),
         new: Vec::new(),
+        due: VecDeque::new(),
         running: JoinSet::new(),
     };
     // A task of its own: commands are carried out whether or not somebody takes replies at that moment.
@@ -83,6 +78,8 @@ struct Player {
     sessions: HashMap<String, VecDeque<Waiting>>,
     /// Those of them on which it is about to.
     new: Vec<String>,
+    /// Watches whose turn it is, with their sessions.
+    due: VecDeque<(String, Waiting)>,
     /// Each in a task of its own: while replies are not taken nothing here is carried on, and a command may hold what others wait for.
     running: JoinSet<Done>,
 }
@@ -107,6 +104,7 @@ impl Player {
         let mut watches = Watches::default();
         let mut open = true;
         while open || self.waiting > 0 || !watches.running.is_empty() {
+            self.begin_due(&mut watches).await?;
             tokio::select! {
                 Some(done) = self.running.join_next() => self.answer(done).await?,
                 request = incoming.message(), if open && self.has_room() => {
@@ -135,6 +133,9 @@ impl Player {
     /// Waits for the commands that are carried out, while somebody takes their replies.
     async fn finish(&mut self) -> Result<(), Cut> {
         loop {
+            while let Some((session_id, watch)) = self.due.pop_front() {
+                self.pass(session_id, watch.bytes);
+            }
             tokio::select! {
                 done = self.running.join_next() => match done {
                     Some(done) => self.answer(done).await?,
@@ -154,6 +155,37 @@ impl Player {
         self.waiting_bytes -= bytes;
         self.run_next(session_id);
         self.send(replies).await
+    }
+
+    /// Begins the watches whose turn it is: they follow what was sent before them on their sessions.
+    async fn begin_due(&mut self, watches: &mut Watches) -> Result<(), Cut> {
+        while let Some((session_id, Waiting { id, command, bytes })) = self.due.pop_front() {
+            let Command::WatchSession(request) = command else { continue };
+            let begun = watches.begin(&self.handlers, &self.owner, id.clone(), request).await;
+            self.pass(session_id, bytes);
+            if let Err(status) = begun {
+                self.send(vec![failed(id, &status)]).await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Goes on behind a watch.
+    fn pass(&mut self, session_id: String, bytes: usize) {
+        self.waiting -= 1;
+        self.waiting_bytes -= bytes;
+        self.run_next(session_id);
+    }
+
+    /// Forgets a watch that has not begun. Whether there was one.
+    fn forget_watch(&mut self, command_id: &str) -> bool {
+        let is_it = |waiting: &Waiting| waiting.id == command_id && matches!(waiting.command, Command::WatchSession(_));
+        let found = self.sessions.values_mut().find_map(|waiting| waiting.remove(waiting.iter().position(is_it)?));
+        if let Some(Waiting { bytes, .. }) = &found {
+            self.waiting -= 1;
+            self.waiting_bytes -= bytes;
+        }
+        found.is_some()
     }
 
     async fn send(&mut self, replies: Vec<PlayResponse>) -> Result<(), Cut> {
@@ -179,7 +211,7 @@ impl Player {
         let mut next = Some(request);
         let mut taken = 0;
         while let Some(Ok(Some(request))) = next {
-            replies.extend(self.take(request, watches).await);
+            replies.extend(self.take(request, watches));
             taken += 1;
             let may_go_on = self.has_room() && taken < AT_ONCE;
             next = if may_go_on { incoming.message().now_or_never() } else { None };
@@ -200,7 +232,7 @@ impl Player {
     }
 
     /// Takes a request. The reply to it, if it is not carried out by a task.
-    async fn take(&mut self, request: PlayRequest, watches: &mut Watches) -> Option<PlayResponse> {
+    fn take(&mut self, request: PlayRequest, watches: &mut Watches) -> Option<PlayResponse> {
         let bytes = request.encoded_len();
         let PlayRequest { command_id, command } = request;
         let mut fields = Fields::new();
@@ -211,12 +243,8 @@ impl Player {
         }
         let command = match fields.done(command) {
             Err(status) => return Some(failed(id, &status)),
-            Ok(Command::WatchSession(request)) => {
-                let begun = watches.begin(&self.handlers, &self.owner, id.clone(), request).await;
-                return begun.err().map(|status| failed(id, &status));
-            }
             Ok(Command::StopWatch(request)) => {
-                let version = watches.stop(&request.command_id);
+                let version = if self.forget_watch(&request.command_id) { 0 } else { watches.stop(&request.command_id) };
                 return Some(reply(id, Reply::StopWatch(proto::StopWatchResponse { version })));
             }
             Ok(command) => command,
@@ -227,7 +255,7 @@ impl Player {
         match self.sessions.get_mut(session_id) {
             Some(before) => before.push_back(Waiting { id, command, bytes }),
             // Commands on no session yet wait for nothing.
-            None if session_id.is_empty() => self.start(String::new(), Waiting { id, command, bytes }),
+            None if session_id.is_empty() => self.start_next(String::new(), Waiting { id, command, bytes }),
             None => {
                 self.new.push(session_id.to_owned());
                 self.sessions.insert(session_id.to_owned(), VecDeque::from([Waiting { id, command, bytes }]));
@@ -248,10 +276,17 @@ impl Player {
             return self.start_row(session_id, row);
         }
         match waiting.pop_front() {
-            Some(next) => self.start(session_id, next),
+            Some(next) => self.start_next(session_id, next),
             None => {
                 self.sessions.remove(&session_id);
             }
+        }
+    }
+
+    fn start_next(&mut self, session_id: String, next: Waiting) {
+        match next.command {
+            Command::WatchSession(_) => self.due.push_back((session_id, next)),
+            _ => self.start(session_id, next),
         }
     }
 
@@ -285,159 +320,5 @@ impl Player {
             });
             Done { session_id, bytes, replies: replies.collect() }
         });
-    }
-}
-
-fn reply(command_id: String, reply: Reply) -> PlayResponse {
-    PlayResponse { command_id, reply: Some(reply) }
-}
-
-/// The reply to a command that failed, with all that the status of the call would bear.
-fn failed(command_id: String, status: &Status) -> PlayResponse {
-    let details = status.get_error_details();
-    let (reason, metadata) = match details.error_info() {
-        Some(info) => (info.reason.clone(), info.metadata.clone().into_iter().collect()),
-        None => (Reason::Internal.name().to_owned(), Default::default()),
-    };
-    let refusal = proto::Refusal { reason, message: status.message().to_owned(), metadata };
-    let faults = details.bad_request().map(|bad| bad.field_violations.clone()).unwrap_or_default();
-    let fields = faults.into_iter().map(|fault| proto::FieldFault { field: fault.field, description: fault.description });
-    let retry_after = details.retry_info().and_then(|info| info.retry_delay);
-    let failure = proto::PlayFailure {
-        code: code_name(status.code()).to_owned(),
-        refusal: Some(refusal),
-        fields: fields.collect(),
-        retry_after: retry_after.and_then(|delay| prost_types::Duration::try_from(delay).ok()),
-    };
-    reply(command_id, Reply::Failure(failure))
-}
-
-/// Plays moves on one session, each as the call does.
-async fn carry_out_row(
-    handlers: &SessionHandlers,
-    owner: &Owner,
-    requests: Vec<proto::ApplyMoveRequest>,
-) -> impl Iterator<Item = Result<proto::ApplyMoveResponse, Status>> {
-    let admitted = handlers.check_still_admitted(&owner.caller).await.and_then(|()| may_call(&owner.caller, APPLY_MOVE));
-    let counted = requests.into_iter().map(move |request| {
-        admitted.clone()?;
-        owner.count(APPLY_MOVE)?;
-        Ok(request)
-    });
-    handlers.apply_moves(&owner.caller, counted).await
-}
-
-/// Carries a command out as the call of its name.
-async fn carry_out(handlers: &SessionHandlers, owner: &Owner, command: Command) -> Result<Reply, Status> {
-    let caller = owner.caller.clone();
-    handlers.check_still_admitted(&caller).await?;
-    macro_rules! call {
-        ($method:literal, $call:ident, $request:expr, $reply:ident) => {{
-            let path = concat!("/mancala.v1.SessionService/", $method);
-            owner.count(path)?;
-            may_call(&caller, path)?;
-            let mut request = Request::new($request);
-            request.extensions_mut().insert(caller);
-            SessionService::$call(handlers, request).await.map(Response::into_inner).map(Reply::$reply)
-        }};
-    }
-    match command {
-        Command::ApplyMove(request) => call!("ApplyMove", apply_move, request, ApplyMove),
-        Command::Resign(request) => call!("Resign", resign, request, Resign),
-        Command::Propose(request) => call!("Propose", propose, request, Propose),
-        Command::AnswerProposal(request) => call!("AnswerProposal", answer_proposal, request, AnswerProposal),
-        Command::WithdrawProposal(request) => call!("WithdrawProposal", withdraw_proposal, request, WithdrawProposal),
-        Command::ClaimTimeout(request) => call!("ClaimTimeout", claim_timeout, request, ClaimTimeout),
-        Command::CreateSession(request) => call!("CreateSession", create_session, request, CreateSession),
-        Command::GetSession(request) => call!("GetSession", get_session, request, GetSession),
-        Command::ListLegalMoves(request) => call!("ListLegalMoves", list_legal_moves, request, ListLegalMoves),
-        Command::SampleMoves(request) => call!("SampleMoves", sample_moves, request, SampleMoves),
-        Command::CheckMove(request) => call!("CheckMove", check_move, request, CheckMove),
-        // These are the stream's own.
-        Command::WatchSession(_) | Command::StopWatch(_) => Err(Refused::plain(Reason::Internal).into_status()),
-    }
-}
-
-/// The session that a command is on; empty for one that makes a session, whatever its id will be.
-fn session_of(command: &Command) -> &str {
-    match command {
-        Command::ApplyMove(request) => &request.session_id,
-        Command::Resign(request) => &request.session_id,
-        Command::Propose(request) => &request.session_id,
-        Command::AnswerProposal(request) => &request.session_id,
-        Command::WithdrawProposal(request) => &request.session_id,
-        Command::ClaimTimeout(request) => &request.session_id,
-        Command::CreateSession(request) => &request.session_id,
-        Command::GetSession(request) => &request.session_id,
-        Command::ListLegalMoves(request) => &request.session_id,
-        Command::SampleMoves(request) => &request.session_id,
-        Command::CheckMove(request) => &request.session_id,
-        Command::WatchSession(request) => &request.session_id,
-        Command::StopWatch(_) => "",
-    }
-}
-
-/// The watches of a stream, by the ids of the commands that began them.
-#[derive(Default)]
-struct Watches {
-    news: SelectAll<BoxStream<'static, PlayResponse>>,
-    running: HashMap<String, Running>,
-}
-
-struct Running {
-    handle: AbortHandle,
-    version: u32,
-}
-
-impl Watches {
-    async fn begin(
-        &mut self,
-        handlers: &SessionHandlers,
-        owner: &Owner,
-        id: String,
-        request: proto::WatchSessionRequest,
-    ) -> Result<(), Status> {
-        if self.running.contains_key(&id) {
-            let mut fields = Fields::new();
-            fields.fault("command_id", "another one than that of a watch that is running");
-            return fields.done(None);
-        }
-        if self.running.len() >= WATCHES {
-            let text = format!("the stream has {WATCHES} watches already; end one, or open another stream");
-            return Err(Refused::new(Reason::TooManyWatches, text, vec![("most", WATCHES.to_string())]).into_status());
-        }
-        owner.count(WATCH_SESSION)?;
-        // It lives no longer than the stream that it is on.
-        let watcher = Watcher::begin(handlers, owner, None, request).await?;
-        let own = id.clone();
-        let news = messages(watcher).map(move |news| match news {
-            Ok(news) => reply(own.clone(), Reply::WatchSession(news)),
-            Err(status) => failed(own.clone(), &status),
-        });
-        let (news, handle) = abortable(news);
-        self.news.push(Box::pin(news));
-        self.running.insert(id, Running { handle, version: 0 });
-        Ok(())
-    }
-
-    /// Notes how far a watch has come, or that it has ended.
-    fn note(&mut self, PlayResponse { command_id, reply }: &PlayResponse) {
-        match reply {
-            Some(Reply::WatchSession(news)) => {
-                if let Some(running) = self.running.get_mut(command_id) {
-                    running.version = news.version;
-                }
-            }
-            _ => {
-                self.running.remove(command_id);
-            }
-        }
-    }
-
-    /// Ends a watch, and gives where it had come.
-    fn stop(&mut self, command_id: &str) -> u32 {
-        let Some(running) = self.running.remove(command_id) else { return 0 };
-        running.handle.abort();
-        running.version
     }
 }

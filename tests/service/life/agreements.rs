@@ -86,17 +86,27 @@ async fn what_cannot_be_agreed_on_is_said_why() {
         let answer = app.sessions().propose(table.proposal(Seat::South, kind, to_version)).await;
         refused(answer, "PROPOSAL_IMPOSSIBLE", &[]).fact("why").to_owned()
     };
-    assert_eq!(why(ProposalKind::Takeback, None).await, "a takeback names the version to go back to");
     for version in [0, 3, 4, u32::MAX] {
         let why = why(ProposalKind::Takeback, Some(version)).await;
         assert!(why.starts_with("the version must be the round's first"), "{version}: {why}");
     }
-    for kind in [ProposalKind::Draw, ProposalKind::Abort, ProposalKind::EndMatch, ProposalKind::Rematch] {
-        assert_eq!(why(kind, Some(1)).await, "only a takeback names a version");
-    }
     assert!(why(ProposalKind::EndMatch, None).await.contains("one round"));
     assert!(why(ProposalKind::Rematch, None).await.contains("not ended"));
     assert_eq!(table.session().await.version, 3, "nothing of this has changed anything");
+}
+
+#[tokio::test]
+async fn a_takeback_names_a_version_and_nothing_else_does() {
+    let app = App::start().await;
+    let table = Table::plain(&app).await;
+    let fields = async |kind: ProposalKind, to_version: Option<u32>| {
+        faulty_fields(app.sessions().propose(table.proposal(Seat::South, kind, to_version)).await)
+    };
+    assert_eq!(fields(ProposalKind::Takeback, None).await, ["to_version"]);
+    for kind in [ProposalKind::Draw, ProposalKind::Abort, ProposalKind::EndMatch, ProposalKind::Rematch] {
+        assert_eq!(fields(kind, Some(1)).await, ["to_version"]);
+    }
+    assert_eq!(fields(ProposalKind::Unspecified, Some(1)).await, ["kind"]);
 }
 
 #[tokio::test]
@@ -105,9 +115,11 @@ async fn after_the_end_there_are_only_rematches() {
     let table = Table::plain(&app).await;
     body(table.propose(Seat::South, ProposalKind::Draw).await);
     body(table.resign(Seat::North, false).await);
-    for kind in [ProposalKind::Draw, ProposalKind::Takeback, ProposalKind::Abort, ProposalKind::EndMatch] {
+    for kind in [ProposalKind::Draw, ProposalKind::Abort, ProposalKind::EndMatch] {
         refused(table.propose(Seat::South, kind).await, "SESSION_OVER", &[("cause", "resignation")]);
     }
+    let takeback = table.proposal(Seat::South, ProposalKind::Takeback, Some(1));
+    refused(app.sessions().propose(takeback).await, "SESSION_OVER", &[("cause", "resignation")]);
     refused(table.answer(Seat::North, ProposalKind::Draw, true).await, "PROPOSAL_NOT_FOUND", &[]);
     refused(table.resign(Seat::South, true).await, "SESSION_OVER", &[("cause", "resignation")]);
     refused(table.claim().await, "SESSION_OVER", &[("cause", "resignation")]);

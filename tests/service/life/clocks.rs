@@ -59,6 +59,10 @@ async fn times_out_of_bounds_are_refused() {
         per_move(year + 1),
         Kind::PerMove(Duration { seconds: i64::MAX, nanos: 999_999_999 }),
         Kind::PerMove(Duration { seconds: i64::MIN, nanos: -999_999_999 }),
+        // No durations: what they would come to could be meant otherwise.
+        Kind::PerMove(Duration { seconds: 1, nanos: 2_000_000_000 }),
+        Kind::PerMove(Duration { seconds: 5, nanos: -500_000_000 }),
+        Kind::PerMove(Duration { seconds: 5, nanos: i32::MIN }),
         Kind::DaysPerMove(0),
         Kind::DaysPerMove(367),
         Kind::DaysPerMove(u32::MAX),

@@ -335,6 +335,44 @@ async fn watches_share_the_stream_with_commands() {
     assert_eq!(player.try_next().await.expect("a good end"), None);
 }
 
+/// Sent in one go.
+#[tokio::test]
+async fn a_watch_follows_what_was_sent_before_it_on_its_session() {
+    let app = App::start().await;
+    for round in 0..20 {
+        let mut player = Player::join(&app).await;
+        let id = format!("table-{round}");
+        let create = proto::CreateSessionRequest { game: "ayoayo".into(), session_id: id.clone(), ..Default::default() };
+        let snapshot = proto::WatchSessionRequest { session_id: id.clone(), include_snapshot: true, ..Default::default() };
+        player.send("create", Command::CreateSession(create));
+        player.send("move", mv(&id, "0", ""));
+        player.send("eye", Command::WatchSession(snapshot));
+        assert!(matches!(player.next().await, (_, Reply::CreateSession(_))));
+        assert!(matches!(player.next().await, (_, Reply::ApplyMove(_))));
+        let (_, Reply::WatchSession(first)) = player.next().await else { panic!("news") };
+        assert_eq!(first.version, 2);
+    }
+}
+
+#[tokio::test]
+async fn a_watch_that_has_not_begun_can_be_stopped() {
+    let app = App::start().await;
+    let id = app.create("ayoayo").await;
+    let mut player = Player::join(&app).await;
+    player.send("move", mv(&id, "0", ""));
+    player.send("eye", watch(&id));
+    player.send("stop", Command::StopWatch(proto::StopWatchRequest { command_id: "eye".to_owned() }));
+    // What it is told depends on whether it has begun, and then its news may have come.
+    let mut stopped = false;
+    while !stopped {
+        stopped = matches!(player.next().await, (_, Reply::StopWatch(_)));
+    }
+    player.leave();
+    while let Some((of, _)) = player.try_next().await.expect("a good end") {
+        assert_eq!(of, "move", "nothing more of the watch");
+    }
+}
+
 #[tokio::test]
 async fn a_stop_ends_the_stream_after_its_replies() {
     let app = App::with_streams(|streams| streams.stop_within = Duration::from_millis(100)).await;
