@@ -1,7 +1,7 @@
 //! The server that a command talks to.
 
 use crate::cli::Failure;
-use crate::config::{Config, Sources};
+use crate::config::{Config, Sources, TlsConfig};
 use std::error::Error;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::{Path, PathBuf};
@@ -36,7 +36,38 @@ pub struct Peer {
     pub endpoint: Endpoint,
 }
 
+/// The configured server, where it speaks TLS and nobody says whom to trust.
+pub struct Own {
+    /// Where it is.
+    pub address: SocketAddr,
+    /// How it encrypts.
+    pub tls: TlsConfig,
+    /// The name that its certificate must bear, if that was given.
+    pub server_name: Option<String>,
+    /// The certificate to show it and its key, if they were given.
+    pub shown: Option<(PathBuf, PathBuf)>,
+}
+
 impl PeerArgs {
+    /// The configured server, if the arguments leave it to that and it speaks TLS.
+    pub fn own(&self) -> Result<Option<Own>, Failure> {
+        if self.address.is_some() || self.ca.is_some() {
+            return Ok(None);
+        }
+        let config = Config::load(&Sources::of_process()).map_err(Failure::usage)?;
+        Ok(config.tls.is_on().then(|| Own {
+            address: reachable(config.server.listen),
+            tls: config.tls,
+            server_name: self.server_name.clone(),
+            shown: self.certificate.clone().zip(self.key.clone()),
+        }))
+    }
+
+    /// Whether the server is shown a certificate.
+    pub fn shows_certificate(&self) -> bool {
+        self.certificate.is_some()
+    }
+
     /// The server at the address that was given, or else the one of this configuration.
     pub fn peer(&self) -> Result<Peer, Failure> {
         let (address, configured) = match self.address {
@@ -72,12 +103,13 @@ impl PeerArgs {
     }
 }
 
-fn read(path: &Path) -> Result<Vec<u8>, Failure> {
+/// The bytes of a file.
+pub fn read(path: &Path) -> Result<Vec<u8>, Failure> {
     std::fs::read(path).map_err(|error| Failure::run(format!("{} can't be read: {error}", path.display())))
 }
 
 /// A name that a server with this certificate has, if it has one.
-fn first_name(pem: &[u8]) -> Option<String> {
+pub fn first_name(pem: &[u8]) -> Option<String> {
     let certificate = CertificateDer::from_pem_slice(pem).ok()?;
     let names = webpki::EndEntityCert::try_from(&certificate).ok()?;
     let plain = |name: &&str| !name.starts_with('*');
@@ -94,8 +126,10 @@ fn reachable(mut listening: SocketAddr) -> SocketAddr {
     listening
 }
 
-/// tonic's own message is "transport error"; what went wrong is in its causes.
-pub fn with_causes(error: &tonic::transport::Error) -> String {
+/// tonic's own message is "transport error"; what went wrong is in its causes, some of which repeat the one before.
+pub fn with_causes(error: &dyn Error) -> String {
     let causes = std::iter::successors(error.source(), |cause| (*cause).source());
-    causes.fold(error.to_string(), |text, cause| format!("{text}: {cause}"))
+    causes
+        .map(ToString::to_string)
+        .fold(error.to_string(), |text, cause| if text.ends_with(&cause) { text } else { format!("{text}: {cause}") })
 }

@@ -52,11 +52,11 @@ impl Variant for Gore {
                 }
                 Ok(())
             }
-            (Phase::Answer(_), _) => Err(IllegalMove::WrongPhase { phase: p.phase, given: mv.kind() }),
+            (Phase::Sow, Move::Answer { .. }) if must_pass(p) => Err(IllegalMove::MustPass { seat: p.to_act }),
+            (Phase::Answer(_), _) | (_, Move::Answer { .. }) => Err(IllegalMove::WrongPhase { phase: p.phase, given: mv.kind() }),
             (_, Move::Pass) if must_pass(p) => Ok(()),
             (_, Move::Pass) => Err(IllegalMove::CannotPass { seat: p.to_act }),
-            _ if must_pass(p) => Err(IllegalMove::MustPass { seat: p.to_act }),
-            (_, Move::Answer { .. }) => Err(IllegalMove::WrongPhase { phase: p.phase, given: mv.kind() }),
+            (_, Move::Sow { .. } | Move::Offer(_)) if must_pass(p) => Err(IllegalMove::MustPass { seat: p.to_act }),
             (_, Move::Sow { pit, seeds }) => check_sowing(p, pit, seeds),
             (_, Move::Offer(pits)) => check_offer(p, pits),
         }

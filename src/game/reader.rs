@@ -10,6 +10,12 @@ const TOO_LONG: &str = "the end of the text, which has at most 400 bytes";
 pub(super) const PIT: &str = "the index of a pit, 0 to 19";
 pub(super) const NEW_PIT: &str = "the index of a pit, 0 to 19, that is not named yet";
 
+/// Text is pasted and read from files with the end of its line.
+#[inline]
+const fn is_blank(byte: u8) -> bool {
+    byte <= b' ' && matches!(byte, b' ' | b'\t' | b'\n' | b'\r')
+}
+
 /// A place in a text, with the small readers that both notations are made of. It goes by bytes: all that it takes is ASCII.
 #[derive(Clone, Copy)]
 pub(super) struct Reader<'a> {
@@ -57,7 +63,7 @@ impl<'a> Reader<'a> {
 
     #[inline]
     pub(super) fn skip_blanks(&mut self) {
-        while matches!(self.peek(), Some(b' ' | b'\t' | b'\n' | b'\r')) {
+        while self.peek().is_some_and(is_blank) {
             self.at += 1;
         }
     }
@@ -65,19 +71,18 @@ impl<'a> Reader<'a> {
     /// Whether the last byte that was taken is a blank.
     #[inline]
     pub(super) fn is_behind_blank(&self) -> bool {
-        matches!(self.text.as_bytes()[..self.at].last(), Some(b' ' | b'\t' | b'\n' | b'\r'))
+        self.text.as_bytes()[..self.at].last().copied().is_some_and(is_blank)
     }
 
     /// Takes this byte, which must be ASCII, and the blanks around it, if it comes next but for blanks.
     #[inline]
     pub(super) fn take_joint(&mut self, byte: u8) -> bool {
-        let before = self.at;
-        self.skip_blanks();
-        let there = self.take_byte(byte);
+        let mut ahead = *self;
+        ahead.skip_blanks();
+        let there = ahead.take_byte(byte);
         if there {
-            self.skip_blanks()
-        } else {
-            self.at = before
+            ahead.skip_blanks();
+            *self = ahead;
         }
         there
     }

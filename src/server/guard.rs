@@ -41,18 +41,23 @@ impl Guard {
         Ok((deadline, place))
     }
 
-    /// What a part of a call came to.
+    /// What a part of a call came to; `method` is the path of its method, if there is such a method.
     ///
     /// # Errors
     /// What its caller is told if that did not come by its deadline, or panicked.
-    pub async fn keep<T>(&self, deadline: Deadline, part: Pin<&mut impl Future<Output = T>>) -> Result<T, Response<Body>> {
+    pub async fn keep<T>(
+        &self,
+        deadline: Deadline,
+        method: Option<&str>,
+        part: Pin<&mut impl Future<Output = T>>,
+    ) -> Result<T, Response<Body>> {
         match timeout_at(deadline.answer_by, catch_panic(part)).await {
             Ok(Ok(done)) => Ok(done),
             Ok(Err(_panic)) => {
                 self.metrics.panicked();
                 Err(Refused::plain(Reason::Internal).into_status().into_http())
             }
-            Err(_elapsed) => Err(deadline.exceeded().into_status().into_http()),
+            Err(_elapsed) => Err(deadline.exceeded(method, self.limits).into_status().into_http()),
         }
     }
 }

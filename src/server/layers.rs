@@ -1,4 +1,4 @@
-//! What every call goes through, from the outside in: it is observed, guarded, and let in by the gate.
+//! What every call goes through, from the outside in: it is one at all, observed, guarded, and let in by the gate.
 //!
 //! These are functions that call each other rather than services in services: so a call is one future, and not a chain of boxes. What
 //! is handed to another by value stands in that future twice, so that futures which are handed on are small.
@@ -7,6 +7,7 @@ use super::api::Api;
 use super::gate::Gate;
 use super::guard::Guard;
 use super::observe::{Call, ObservedBody};
+use super::only_calls;
 use super::peer::Proxies;
 use super::rates::{RateLimits, Rates};
 use super::room::Room;
@@ -51,13 +52,16 @@ impl Calls {
 
     /// Answers one.
     pub async fn answer(self: Arc<Self>, request: Request<Body>) -> Response<ObservedBody> {
+        if let Some(refusal) = only_calls::refusal(&request) {
+            return refusal.map(ObservedBody::unobserved);
+        }
         let call = Call::begin(request.uri().path(), self.gate.metrics.clone());
         trace::begin(&call.span, request.uri(), request.headers());
-        let response = self.guarded(request).instrument(call.span.clone()).await;
+        let response = self.guarded(request, call.method()).instrument(call.span.clone()).await;
         call.answered(response)
     }
 
-    async fn guarded(&self, mut request: Request<Body>) -> Response<Body> {
+    async fn guarded(&self, mut request: Request<Body>, method: Option<&'static str>) -> Response<Body> {
         let (deadline, _place) = match self.guard.enter(&mut request) {
             Ok(entered) => entered,
             Err(refused) => return refused.into_status().into_http(),
@@ -68,7 +72,7 @@ impl Calls {
                 Err(status) => Ok(complete(status.into_http())),
             }
         };
-        match self.guard.keep(deadline, pin!(admitted)).await {
+        match self.guard.keep(deadline, method, pin!(admitted)).await {
             Ok(Ok(answer)) => answer,
             Ok(Err(never)) => match never {},
             Err(refused) => refused,

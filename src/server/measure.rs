@@ -43,6 +43,13 @@ struct Inner {
 #[derive(Debug, Clone, Copy)]
 pub struct Method(usize);
 
+impl Method {
+    /// Its path, if there is such a method.
+    pub fn path(self) -> Option<&'static str> {
+        METHODS.get(self.0).map(|(path, _)| *path)
+    }
+}
+
 /// The counters of a method. They are made when they are first used, so that only those are shown that say something.
 #[derive(Default)]
 struct Counters {

@@ -17,6 +17,7 @@ mod measure;
 mod metrics;
 mod monitor;
 mod observe;
+mod only_calls;
 mod overdue;
 mod peer;
 mod places;
@@ -49,6 +50,7 @@ pub use tls::TlsError;
 use crate::server::connection::{Host, Phase};
 use crate::server::health::{Health, Serving};
 use crate::server::layers::Calls;
+use crate::server::only_calls::OnlyCalls;
 use crate::server::places::Places;
 use crate::server::reload::Reload;
 use crate::server::tls::{Files, Tls};
@@ -62,6 +64,7 @@ use tokio::sync::watch;
 use tonic::Status;
 use tonic::body::Body;
 use tonic::codegen::Bytes;
+use tonic_web::GrpcWebLayer;
 use tower::{Service, ServiceBuilder, service_fn};
 
 /// Once connections are refused, streams have so long to end by themselves before their connections are told to go.
@@ -111,20 +114,21 @@ pub async fn serve(
     let (serving, health) = Health::new(&api.names);
     // Now and not by the first report: a connection may be answered before that.
     serving.send_replace(Serving::when(*ready.borrow()));
-    let services = reflection::add(api.services, &api.names, api.descriptors)?.with(health);
+    let services = reflection::add(api.services, &api.names, api.descriptors, stopping.subscribe())?.with(health);
     let times = TimeLimits { unless_given: settings.request_timeout, longest: settings.longest_timeout };
     let calls = Arc::new(Calls::new(Api { services, ..api }, times));
 
     let (tls, reload) = settings.tls.clone().map(Reload::start).transpose()?.unzip();
     let stop = announce_stop(&serving, ready, shutdown, settings.drain_delay);
     let server = Server { listener, settings, tls, reload, stopping, serving: serving.clone() };
-    Ok(match server.settings.web.as_ref().map(web::layers) {
-        Some(layers) => {
+    Ok(match server.settings.web.as_ref().map(web::cors) {
+        Some(cors) => {
             let answer = move |request| {
                 let answer = Box::pin(calls.clone().answer(request));
                 async move { Ok(answer.await.map(Body::new)) }
             };
-            server.run(ServiceBuilder::new().layer(layers).service(service_fn(answer)), true, stop).await
+            let calls = ServiceBuilder::new().layer(cors).layer_fn(OnlyCalls).layer(GrpcWebLayer::new());
+            server.run(calls.service(service_fn(answer)), true, stop).await
         }
         None => {
             let answer = move |request| {

@@ -24,6 +24,13 @@ pub struct ObservedBody {
     call: Option<Call>,
 }
 
+impl ObservedBody {
+    /// Of an answer in which there is nothing more to see.
+    pub fn unobserved(body: Body) -> ObservedBody {
+        ObservedBody { body, call: None }
+    }
+}
+
 impl http_body::Body for ObservedBody {
     type Data = Bytes;
     type Error = Status;
@@ -95,13 +102,18 @@ impl Call {
         Call { span: log::span(path), metrics, method, begun: Instant::now(), code: Code::Cancelled, reason: None }
     }
 
+    /// The path of its method, if there is such a method.
+    pub fn method(&self) -> Option<&'static str> {
+        self.method.path()
+    }
+
     /// Its answer begins, and is observed to its end.
     pub fn answered(self, mut answer: Response<Body>) -> Response<ObservedBody> {
         trace::announce(&self.span, answer.headers_mut());
         // A failure without an answer is told in the headers; otherwise the code follows the last message.
         if answer.headers().contains_key(Status::GRPC_STATUS) {
             self.ended(answer.headers());
-            return answer.map(|body| ObservedBody { body, call: None });
+            return answer.map(ObservedBody::unobserved);
         }
         answer.map(|body| ObservedBody { body, call: Some(self) })
     }

@@ -1,11 +1,9 @@
-//! What browsers need: gRPC-Web, and leave for the pages of other origins.
+//! What browsers need: leave for the pages of other origins. And what they are told where they are not served.
 
 use crate::server::settings::WebSettings;
 use crate::server::stall::Pieces;
 use http::{HeaderName, HeaderValue, Method, Response, StatusCode, header};
 use tonic::body::Body;
-use tonic_web::GrpcWebLayer;
-use tower::layer::util::Stack;
 use tower_http::cors::{AllowOrigin, CorsLayer};
 
 /// Headers that pages may send.
@@ -27,20 +25,19 @@ const EXPOSED: [HeaderName; 3] = [
     HeaderName::from_static("grpc-status-details-bin"),
 ];
 
-/// Makes gRPC of gRPC-Web, and tells browsers which pages may call.
-pub fn layers(settings: &WebSettings) -> Stack<GrpcWebLayer, CorsLayer> {
+/// Tells browsers which pages may call.
+pub fn cors(settings: &WebSettings) -> CorsLayer {
     let origins = if settings.allow_origins.iter().any(|origin| origin == "*") {
         AllowOrigin::any()
     } else {
         AllowOrigin::list(settings.allow_origins.iter().filter_map(|origin| HeaderValue::from_str(origin).ok()))
     };
-    let cors = CorsLayer::new()
+    CorsLayer::new()
         .allow_origin(origins)
         .allow_methods([Method::POST])
         .allow_headers(ALLOWED)
         .expose_headers(EXPOSED)
-        .max_age(settings.max_age);
-    Stack::new(GrpcWebLayer::new(), cors)
+        .max_age(settings.max_age)
 }
 
 /// The answer to HTTP/1 where gRPC-Web is off.

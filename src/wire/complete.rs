@@ -6,6 +6,9 @@ use http::Response;
 use tonic::body::Body;
 use tonic::{Code, Status};
 
+/// The compressions that the server reads.
+const ACCEPTED: &str = "grpc-accept-encoding";
+
 /// Gives an error that tonic made about a request the reason that belongs to it; leaves every other answer as it is, such as
 /// those of health and reflection, whose protocols have errors of their own.
 pub fn complete(response: Response<Body>) -> Response<Body> {
@@ -14,7 +17,13 @@ pub fn complete(response: Response<Body>) -> Response<Body> {
         return response;
     }
     let refused = Status::from_header_map(headers).and_then(|status| refused(&status));
-    refused.map_or(response, |refused| refused.into_status().into_http())
+    let Some(refused) = refused else { return response };
+    let mut completed = refused.into_status().into_http();
+    // Whoever compresses what the server can't read is to be told what it can.
+    if let Some(accepted) = headers.get(ACCEPTED) {
+        completed.headers_mut().insert(ACCEPTED, accepted.clone());
+    }
+    completed
 }
 
 /// What an error of tonic's about a request is. They can be told by their code, since ours have details and come no further than

@@ -1,8 +1,13 @@
 //! How long a call may take: as long as its caller says, within what the server allows.
 
+use super::proto::FILE_DESCRIPTOR_SET;
 use super::reason::Reason;
 use super::refuse::Refused;
 use http::HeaderMap;
+use prost::Message;
+use prost_types::{DescriptorProto, FileDescriptorSet};
+use std::collections::BTreeSet;
+use std::sync::LazyLock;
 use std::time::Duration;
 use tokio::time::Instant;
 use tonic::Request;
@@ -43,18 +48,45 @@ impl Deadline {
         request.extensions().get().copied()
     }
 
-    /// What a call is told that has not been answered in time.
-    pub fn exceeded(&self) -> Refused {
+    /// What a call is told that has not been answered in time; `method` is the path of its method, if there is such a method.
+    pub fn exceeded(&self, method: Option<&str>, limits: TimeLimits) -> Refused {
         let limit = self.limit.as_millis().to_string();
         let whose = match self.given {
             Some(given) if given <= self.answer_by => "the call's own",
             _ => "the server's",
         };
-        let text =
-            format!("no answer within {limit} ms, {whose} limit; a change may have happened: repeat it with the same request_id");
+        let longest = limits.longest.as_millis();
+        let advice = if method.is_some_and(|method| CHANGING.contains(method)) {
+            "a change may have happened: repeat it with the same request_id".to_owned()
+        } else if self.limit < limits.longest {
+            format!("give the call a longer deadline, which may be up to {longest} ms, or ask for less")
+        } else {
+            "no call may have more: ask for less".to_owned()
+        };
+        let text = format!("no answer within {limit} ms, {whose} limit; {advice}");
         Refused::new(Reason::DeadlineExceeded, text, vec![("limit_ms", limit)])
     }
 }
+
+/// The paths of the methods that change something: by the contract those whose requests have a request_id.
+static CHANGING: LazyLock<BTreeSet<String>> = LazyLock::new(|| {
+    let files = FileDescriptorSet::decode(FILE_DESCRIPTOR_SET).expect("the descriptors of this program").file;
+    let has_id = |message: &&DescriptorProto| message.field.iter().any(|field| field.name() == "request_id");
+    let mut requests = BTreeSet::new();
+    for file in &files {
+        let messages = file.message_type.iter().filter(has_id);
+        // As methods name them.
+        requests.extend(messages.map(|message| format!(".{}.{}", file.package(), message.name())));
+    }
+    let mut paths = BTreeSet::new();
+    for file in &files {
+        for service in &file.service {
+            let methods = service.method.iter().filter(|method| requests.contains(method.input_type()));
+            paths.extend(methods.map(|method| format!("/{}.{}/{}", file.package(), service.name(), method.name())));
+        }
+    }
+    paths
+});
 
 /// It is not as the protocol wants it.
 #[derive(Debug, PartialEq, Eq)]
@@ -111,6 +143,27 @@ mod tests {
         }
         assert_eq!(timeout(&metadata(&[])), Ok(None));
         assert_eq!(timeout(&metadata(&["1S", "1S"])), Err(Malformed), "one or the other?");
+    }
+
+    #[test]
+    fn methods_that_change_something_are_known() {
+        let names: Vec<_> = CHANGING.iter().map(|path| path.strip_prefix("/mancala.v1.SessionService/").expect(path)).collect();
+        let expected = [
+            "AnswerProposal",
+            "ApplyMove",
+            "BatchCreateSessions",
+            "ClaimSeat",
+            "ClaimTimeout",
+            "CreateSession",
+            "DeleteSession",
+            "ImportRecord",
+            "Propose",
+            "Resign",
+            "RevokeSeatToken",
+            "RotateSeatToken",
+            "WithdrawProposal",
+        ];
+        assert_eq!(names, expected);
     }
 
     #[test]

@@ -61,7 +61,7 @@ reasons! {
     CompressionUnknown = "COMPRESSION_UNKNOWN", Unimplemented, [], "The request is compressed, and the server reads only what is not. Send it uncompressed.";
     Contended = "CONTENDED", Unavailable, [], "Too many others change the session at this moment. Repeat the call.";
     CursorUnknown = "CURSOR_UNKNOWN", OutOfRange, [], "The cursor is not one that this store gave, or its data are older than the cursor, such as a backup. List the sessions, and watch from now on.";
-    DeadlineExceeded = "DEADLINE_EXCEEDED", DeadlineExceeded, ["limit_ms"], "The call took longer than the server allows. A change may have happened: repeat it with the same request_id.";
+    DeadlineExceeded = "DEADLINE_EXCEEDED", DeadlineExceeded, ["limit_ms"], "The call took longer than it or the server allows. What changes something may have happened: repeat it with the same request_id. Give what only reads a longer deadline, or ask for less.";
     FirstLapEndsInOwnOccupiedPit = "FIRST_LAP_ENDS_IN_OWN_OCCUPIED_PIT", FailedPrecondition, ["pit", "seeds", "last"], "Kiothi: the last seed of the first lap would fall in an occupied pit of the seat's own row. Sow another number or from another pit.";
     GameNotFound = "GAME_NOT_FOUND", NotFound, ["games"], "There is no game of this identifier. ListGames has them all.";
     GameOver = "GAME_OVER", FailedPrecondition, ["end"], "The position is at its end; nothing can be played from it.";

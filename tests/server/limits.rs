@@ -8,6 +8,7 @@ mod program;
 mod quota;
 mod rates;
 mod raw;
+mod requests;
 mod room;
 mod running;
 mod sizes;

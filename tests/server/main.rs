@@ -7,6 +7,9 @@ mod limits;
 mod tls;
 mod web;
 
+#[path = "../abuse/frames.rs"]
+#[allow(dead_code)]
+mod frames;
 #[path = "../support/listening.rs"]
 mod listening;
 #[path = "../support/sandbox.rs"]

@@ -4,5 +4,7 @@ mod authority;
 mod clients;
 mod handshakes;
 #[cfg(unix)]
+mod healthcheck;
+#[cfg(unix)]
 mod program;
 mod renewal;

@@ -212,6 +212,31 @@ async fn where_it_is_off_http_1_is_told_what_to_do() {
 async fn grpc_goes_on_where_it_is_on() {
     let server = with_web(&[PAGE]).await;
     check(&mut server.health().await).await.expect("an answer");
-    let answer = Answer::of(send(&server, "GET", "/", &[], b"").await).await;
+    // But not over HTTP/1.
+    let answer = Answer::of(send(&server, "POST", GET_GAME, &[("content-type", "application/grpc")], b"").await).await;
     assert_eq!(answer.status, "HTTP/1.1 400 Bad Request");
+}
+
+#[tokio::test]
+async fn what_is_no_call_is_refused_and_pages_that_may_call_can_read_why() {
+    let server = with_web(&[PAGE]).await;
+    let request = framed(&proto::GetGameRequest { game: "gore".to_owned() });
+    let ask = async |method: &str, headers: &[(&str, &str)]| {
+        let headers = [headers, &[("origin", PAGE)]].concat();
+        let answer = Answer::of(send(&server, method, GET_GAME, &headers, &request).await).await;
+        assert_eq!(answer.headers["access-control-allow-origin"], PAGE, "{method}");
+        answer
+    };
+    for headers in [&[("content-type", "text/plain")][..], &[("content-type", "application/json")], &[]] {
+        let answer = ask("POST", headers).await;
+        assert_eq!(answer.status, "HTTP/1.1 415 Unsupported Media Type", "{headers:?}");
+        assert!(String::from_utf8_lossy(&answer.body).contains("application/grpc"), "{headers:?}");
+    }
+    for method in ["GET", "PUT", "DELETE"] {
+        for headers in [&[("content-type", "application/grpc-web")][..], &[]] {
+            let answer = ask(method, headers).await;
+            assert_eq!(answer.status, "HTTP/1.1 405 Method Not Allowed", "{method} {headers:?}");
+            assert_eq!(answer.headers["allow"], "POST", "{method} {headers:?}");
+        }
+    }
 }

@@ -3,9 +3,12 @@
 use crate::listening::{check, start, until};
 use mancala::server::Stopped;
 use std::time::{Duration, Instant};
+use tokio::sync::mpsc;
 use tokio_stream::StreamExt;
+use tokio_stream::wrappers::ReceiverStream;
 use tonic_health::pb::HealthCheckRequest;
 use tonic_health::pb::health_check_response::ServingStatus;
+use tonic_reflection::pb::{v1, v1alpha};
 
 const AGE: Duration = Duration::from_millis(300);
 
@@ -70,10 +73,40 @@ async fn a_stop_does_not_wait_where_there_is_nothing_to_wait_for() {
 #[tokio::test]
 async fn a_stop_cuts_what_does_not_end() {
     let server = start(|settings| settings.drain_timeout = Duration::from_millis(200)).await;
-    let mut reflection = tonic_reflection::pb::v1::server_reflection_client::ServerReflectionClient::new(server.channel().await);
-    let mut stream = reflection.server_reflection_info(tokio_stream::pending()).await.expect("a stream").into_inner();
+    let (send, connection) = h2::client::handshake(server.peer().await).await.expect("a handshake");
+    tokio::spawn(connection);
+    let request = http::Request::post("http://server/mancala.v1.RulesService/GetGame").header("content-type", "application/grpc");
+    let mut send = send.ready().await.expect("a connection");
+    // It never says what it asks for.
+    let (answer, _body) = send.send_request(request.body(()).expect("a request"), false).expect("it is sent");
     let counts = server.counts.clone();
+    until("the call is there", || counts.streams.get() == 1).await;
     assert_eq!(server.stop().await, Stopped::TimedOut);
-    stream.next().await.expect("an end that is told").expect_err("it is cut");
+    answer.await.expect_err("it is cut");
     assert_eq!(counts.open.get(), 0);
+}
+
+/// Asks reflection one question and no more, without an end, while the server stops.
+macro_rules! stop_reflecting {
+    ($version:ident) => {{
+        let server = start(|_| {}).await;
+        let mut reflection = $version::server_reflection_client::ServerReflectionClient::new(server.channel().await);
+        let (ask, questions) = mpsc::channel(1);
+        let mut answers = reflection.server_reflection_info(ReceiverStream::new(questions)).await.expect("a stream").into_inner();
+        let list = $version::server_reflection_request::MessageRequest::ListServices(String::new());
+        let question = $version::ServerReflectionRequest { message_request: Some(list), ..Default::default() };
+        ask.send(question.clone()).await.expect("a stream");
+        answers.next().await.expect("an answer").expect("no error");
+        let (start, counts) = (Instant::now(), server.counts.clone());
+        assert_eq!(server.stop().await, Stopped::Drained);
+        assert!(start.elapsed() < Duration::from_secs(1), "{:?}", start.elapsed());
+        assert!(answers.next().await.is_none(), "an end in order");
+        assert_eq!(counts.open.get(), 0);
+    }};
+}
+
+#[tokio::test]
+async fn a_stop_ends_streams_of_reflection() {
+    stop_reflecting!(v1);
+    stop_reflecting!(v1alpha);
 }

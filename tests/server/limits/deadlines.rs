@@ -17,11 +17,13 @@ async fn limited(request_ms: u64, longest_ms: u64) -> Running {
 #[tokio::test]
 async fn a_call_has_the_time_that_its_caller_gives_it_within_the_servers() {
     let server = limited(80, 120).await;
-    for (given, limit, whose) in [
-        (None, 80, "the server's"),
-        (Some("20m"), 20, "the call's own"),
-        (Some("100m"), 100, "the call's own"),
-        (Some("1H"), 120, "the server's"),
+    let longer = "give the call a longer deadline, which may be up to 120 ms, or ask for less";
+    for (given, limit, whose, advice) in [
+        (None, 80, "the server's", longer),
+        (Some("20m"), 20, "the call's own", longer),
+        (Some("100m"), 100, "the call's own", longer),
+        (Some("120m"), 120, "the call's own", "no call may have more: ask for less"),
+        (Some("1H"), 120, "the server's", "no call may have more: ask for less"),
     ] {
         let metadata: Vec<_> = given.iter().map(|timeout| ("grpc-timeout", *timeout)).collect();
         let begun = Instant::now();
@@ -30,10 +32,11 @@ async fn a_call_has_the_time_that_its_caller_gives_it_within_the_servers() {
         let refused = answer.refused();
         assert_eq!((refused.code, refused.reason.as_str()), (Code::DeadlineExceeded, "DEADLINE_EXCEEDED"), "{given:?}");
         assert_eq!(refused.fact("limit_ms"), limit.to_string(), "{given:?}");
-        assert!(answer.status().message().contains(whose), "{given:?}: {}", answer.status().message());
+        let text = format!("DEADLINE_EXCEEDED: no answer within {limit} ms, {whose} limit; {advice}");
+        assert_eq!(answer.status().message(), text, "{given:?}");
     }
-    assert_eq!(server.metric("mancala_calls_rejected_total{reason=\"DEADLINE_EXCEEDED\"}"), Some(4.0));
-    assert_eq!(server.metric("mancala_calls_total{method=\"unknown\",code=\"DEADLINE_EXCEEDED\"}"), Some(4.0));
+    assert_eq!(server.metric("mancala_calls_rejected_total{reason=\"DEADLINE_EXCEEDED\"}"), Some(5.0));
+    assert_eq!(server.metric("mancala_calls_total{method=\"unknown\",code=\"DEADLINE_EXCEEDED\"}"), Some(5.0));
 }
 
 #[tokio::test]
@@ -69,6 +72,8 @@ async fn a_computation_ends_with_its_call() {
         let begun = Instant::now();
         let answer = server.raw.call("/mancala.v1.RulesService/PlayoutPositions", &[("grpc-timeout", timeout)], &request).await;
         assert_eq!(answer.refused().reason, "DEADLINE_EXCEEDED", "{timeout}");
+        let text = answer.status().message().to_owned();
+        assert!(text.ends_with("; give the call a longer deadline, which may be up to 20000 ms, or ask for less"), "{text}");
         until(|| server.compute.running() == 0 && server.compute.waiting() == 0).await;
         // All of it would take minutes.
         assert!(begun.elapsed() < Duration::from_secs(15), "{timeout}");
@@ -84,8 +89,10 @@ async fn a_change_whose_caller_has_given_up_is_made_once_or_not_at_all() {
     let request =
         proto::ApplyMoveRequest { session_id: session_id.clone(), r#move, request_id: "once".to_owned(), ..Default::default() };
     let path = "/mancala.v1.SessionService/ApplyMove";
-    let refused = server.raw.call(path, &[("grpc-timeout", "50m")], &request).await.refused();
-    assert_eq!(refused.reason, "DEADLINE_EXCEEDED");
+    let answer = server.raw.call(path, &[("grpc-timeout", "50m")], &request).await;
+    let text = answer.status().message().to_owned();
+    assert_eq!(answer.refused().reason, "DEADLINE_EXCEEDED");
+    assert!(text.ends_with("; a change may have happened: repeat it with the same request_id"), "{text}");
     drop(paused);
     let again = server.raw.call(path, &[], &request).await;
     let reply = proto::ApplyMoveResponse::decode(again.messages[0].clone()).expect("an answer");

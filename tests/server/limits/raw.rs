@@ -2,6 +2,8 @@
 
 use bytes::{BufMut, Bytes, BytesMut};
 use h2::client::SendRequest;
+use http::request::Builder;
+use http::response::Parts;
 use http::{HeaderMap, Request};
 use prost::Message;
 use std::net::SocketAddr;
@@ -47,9 +49,15 @@ impl Raw {
         for (name, value) in metadata {
             request = request.header(*name, *value);
         }
+        let (parts, data, trailers) = self.send(request, framed.freeze()).await;
+        Answer { headers: parts.headers, messages: messages(data), trailers }
+    }
+
+    /// Sends a request with this body, and gives what comes back.
+    pub async fn send(&self, request: Builder, body: Bytes) -> (Parts, Bytes, HeaderMap) {
         let mut send = self.0.clone().ready().await.expect("a connection");
-        let (answer, mut body) = send.send_request(request.body(()).expect("a request"), false).expect("it is sent");
-        body.send_data(framed.freeze(), true).expect("it is sent");
+        let (answer, mut sent) = send.send_request(request.body(()).expect("a request"), false).expect("it is sent");
+        sent.send_data(body, true).expect("it is sent");
         let (parts, mut body) = answer.await.expect("an answer").into_parts();
         let mut data = BytesMut::new();
         while let Some(piece) = body.data().await {
@@ -58,7 +66,7 @@ impl Raw {
             data.extend_from_slice(&piece);
         }
         let trailers = body.trailers().await.expect("an end in order").unwrap_or_default();
-        Answer { headers: parts.headers, messages: messages(data.freeze()), trailers }
+        (parts, data.freeze(), trailers)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::planted::Planted;
 use super::raw::Raw;
-use mancala::server::{self, Api, CallMetrics, Limits, Metrics, Settings};
+use mancala::server::{self, Api, CallMetrics, Limits, Metrics, Settings, WebSettings};
 use mancala::service::{Compute, Secret, Sessions, SystemClock};
 use mancala::store::sqlite::{Options, SqliteStore};
 use mancala::wire::access::Access;
@@ -11,7 +11,7 @@ use mancala::wire::{RulesHandlers, SessionHandlers, StreamSettings, rules_servic
 use prost::Message;
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tonic::transport::{Channel, Endpoint};
@@ -27,6 +27,7 @@ pub struct Given {
     pub changes: usize,
     pub open_sessions: usize,
     pub with_tokens: bool,
+    pub web: Option<WebSettings>,
 }
 
 impl Default for Given {
@@ -38,6 +39,7 @@ impl Default for Given {
             changes: 0,
             open_sessions: 0,
             with_tokens: false,
+            web: None,
         }
     }
 }
@@ -45,6 +47,7 @@ impl Default for Given {
 /// A server that runs as long as its test.
 pub struct Running {
     pub address: SocketAddr,
+    pub started: Instant,
     pub raw: Raw,
     pub sessions: Sessions,
     pub compute: Compute,
@@ -55,7 +58,7 @@ pub struct Running {
 }
 
 pub async fn start(given: Given) -> Running {
-    let Given { limits, request_timeout, longest_timeout, changes, open_sessions, with_tokens } = given;
+    let Given { limits, request_timeout, longest_timeout, changes, open_sessions, with_tokens, web } = given;
     let folder = tempfile::tempdir().expect("a folder");
     let options = Options { busy_timeout: PATIENCE, ..Options::default() };
     let store = SqliteStore::open(&folder.path().join("games.db"), options).expect("a store");
@@ -72,9 +75,9 @@ pub async fn start(given: Given) -> Running {
         .with(session_service(SessionHandlers::new(sessions.clone(), compute.clone(), StreamSettings::new(never))))
         .with(Planted);
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
-    let address = listener.local_addr().expect("an address");
+    let (address, started) = (listener.local_addr().expect("an address"), Instant::now());
     let (ready, is_ready) = watch::channel(true);
-    let settings = Settings { request_timeout, longest_timeout, drain_timeout: PATIENCE, ..Settings::default() };
+    let settings = Settings { request_timeout, longest_timeout, drain_timeout: PATIENCE, web, ..Settings::default() };
     // Its descriptors don't know the planted service, which reflection does not mind.
     tokio::spawn(async move {
         server::serve(listener, api, settings, is_ready, watch::channel(false).0, std::future::pending())
@@ -82,7 +85,7 @@ pub async fn start(given: Given) -> Running {
             .expect("it serves");
     });
     let raw = Raw::connect(address).await;
-    Running { address, raw, sessions, compute, calls, folder, keys, _ready: ready }
+    Running { address, started, raw, sessions, compute, calls, folder, keys, _ready: ready }
 }
 
 impl Running {

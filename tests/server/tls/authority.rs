@@ -30,6 +30,11 @@ impl Authority {
         Authority { issuer: Issuer::new(params, key), pem }
     }
 
+    /// Its own certificate as that of a server.
+    pub fn itself(&self) -> Issued {
+        Issued { certificate: self.pem.clone(), key: self.issuer.key().serialize_pem() }
+    }
+
     pub fn issue(&self, name: &str) -> Issued {
         self.issue_as(name, |_| {})
     }
