@@ -1,15 +1,22 @@
 //! `mancala bench` against a server: what it counts is what is stored, and what it is given is checked.
 #![cfg(all(feature = "server", unix))]
 
+#[path = "support/process.rs"]
+mod process;
+
 use mancala::wire::proto::session_service_client::SessionServiceClient;
 use mancala::wire::proto::{ListSessionsRequest, Session, SessionState};
+use process::Process;
 use serde_json::Value;
 use std::io::{BufRead, BufReader};
 use std::net::{SocketAddr, TcpListener};
-use std::process::{Child, Command, Output, Stdio};
+use std::process::{Command, Output, Stdio};
+use std::time::Duration;
 use tonic::transport::Channel;
 
 const APPLY: &str = "apply";
+/// Far longer than anything here takes, unless it hangs.
+const PATIENCE: Duration = Duration::from_secs(20);
 
 fn mancala(folder: &tempfile::TempDir) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_mancala"));
@@ -19,7 +26,7 @@ fn mancala(folder: &tempfile::TempDir) -> Command {
 
 /// A running `mancala serve`, ended when it is dropped.
 struct Server {
-    child: Child,
+    process: Process,
     address: SocketAddr,
     folder: tempfile::TempDir,
 }
@@ -29,11 +36,11 @@ impl Server {
         let folder = tempfile::tempdir().expect("a folder");
         let mut command = mancala(&folder);
         command.args(["serve", "--listen", "127.0.0.1:0"]).stdout(Stdio::piped()).stderr(Stdio::null());
-        let mut child = command.spawn().expect("the program");
+        let mut process = Process(command.spawn().expect("the program"));
         let mut line = String::new();
-        BufReader::new(child.stdout.take().expect("its output")).read_line(&mut line).expect("a line");
+        BufReader::new(process.0.stdout.take().expect("its output")).read_line(&mut line).expect("a line");
         let address = line.split_once("listening on ").and_then(|(_, rest)| rest.split_once(',')).expect("an address").0;
-        Server { child, address: address.parse().expect("an address"), folder }
+        Server { process, address: address.parse().expect("an address"), folder }
     }
 
     /// `mancala bench` of this server.
@@ -45,14 +52,6 @@ impl Server {
 
     async fn client(&self) -> SessionServiceClient<Channel> {
         SessionServiceClient::connect(format!("http://{}", self.address)).await.expect("a connection")
-    }
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        // It may have ended already.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
     }
 }
 
@@ -162,22 +161,32 @@ async fn a_rate_is_kept_and_only_the_games_that_are_named_are_played() {
 }
 
 /// Starts a bench without end, and waits until it plays.
-async fn start_playing(server: &Server) -> Child {
+async fn start_playing(server: &Server) -> Process {
     start_playing_by(server, &[]).await
 }
 
-async fn start_playing_by(server: &Server, flags: &[&str]) -> Child {
+async fn start_playing_by(server: &Server, flags: &[&str]) -> Process {
     let mut bench = server.bench(&["--duration", "1h", "--concurrency", "4"]);
     let bench = bench.args(flags).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the program");
-    let mut client = server.client().await;
-    while !sessions(&mut client, None).await.iter().any(|session| moves(session) > 0) {
-        tokio::task::yield_now().await;
-    }
+    let (mut bench, mut client) = (Process(bench), server.client().await);
+    let plays = async {
+        loop {
+            if sessions(&mut client, None).await.iter().any(|session| moves(session) > 0) {
+                return true;
+            }
+            if bench.has_ended() {
+                return false;
+            }
+            tokio::task::yield_now().await;
+        }
+    };
+    let plays = tokio::time::timeout(PATIENCE, plays).await.expect("it plays in time");
+    assert!(plays, "it ended before it had played: {:?}", bench.end());
     bench
 }
 
-fn interrupt(bench: &Child) {
-    let kill = format!("kill -INT {}", bench.id());
+fn interrupt(bench: &Process) {
+    let kill = format!("kill -INT {}", bench.0.id());
     assert!(Command::new("sh").args(["-c", &kill]).status().expect("a shell").success());
 }
 
@@ -186,7 +195,7 @@ async fn an_interrupt_ends_it_with_its_report() {
     let server = Server::start();
     let bench = start_playing(&server).await;
     interrupt(&bench);
-    let output = bench.wait_with_output().expect("its end");
+    let output = bench.end();
     assert_eq!(output.status.code(), Some(0), "{output:?}");
     let report = report(&output);
     assert_eq!((&report["interrupted"], count(&report["failed"])), (&Value::Bool(true), 0));
@@ -204,10 +213,10 @@ async fn a_server_that_goes_away_is_failed_calls_with_their_code_and_an_exit_cod
 async fn a_server_goes_away(flags: &[&str]) {
     let mut server = Server::start();
     let bench = start_playing_by(&server, flags).await;
-    server.child.kill().expect("it can be killed");
-    server.child.wait().expect("its end");
+    server.process.0.kill().expect("it can be killed");
+    server.process.0.wait().expect("its end");
     interrupt(&bench);
-    let output = bench.wait_with_output().expect("its end");
+    let output = bench.end();
     assert_eq!(output.status.code(), Some(1), "{output:?}");
     let report = report(&output);
     let errors = report["errors"].as_array().expect("errors");

@@ -1,6 +1,9 @@
 //! The configuration: which source wins, and that everything that is wrong is said at once.
 #![cfg(feature = "server")]
 
+#[path = "config/faulty.rs"]
+mod faulty;
+
 use mancala::config::{
     AuthMode, Config, ConfigErrors, LogFormat, Operator, Sources, StoreConfig, StreamsConfig, TlsConfig, WebConfig,
 };
@@ -381,33 +384,18 @@ fn operators_that_are_none_are_faults() {
 }
 
 #[test]
-fn limits_that_are_none_are_faults() {
-    let names =
-        ["operator_rate", "seat_burst", "anonymous_rate", "open_burst", "calls_in_flight", "open_sessions", "trusted_proxies"];
-    let with = |values: [&str; 7]| {
-        let lines: String = names.iter().zip(values).map(|(name, value)| format!("{name} = {value}\n")).collect();
-        Config::load(&given(&format!("[limits]\n{lines}")).sources)
-    };
-    for bad in [
-        ["-1", "0", "1000001", "1000001", "1000001", "1000000001", "[\"10.0.0.0/33\"]"],
-        ["1.5", "'many'", "'1/s'", "0", "-1", "-1", "7"],
-    ] {
-        let mut expected = names.map(|name| format!("limits.{name}"));
-        expected.sort();
-        assert_eq!(faults(with(bad)).0, expected, "{bad:?}");
-    }
-    let config = with(["0", "1", "0", "1", "0", "0", "[\"192.0.2.1\"]"]).expect("a configuration");
-    assert_eq!(config.limits.trusted_proxies, ["192.0.2.1/32".parse().expect("a network")]);
+fn no_limit_is_zero_and_an_address_is_a_network_of_its_own() {
+    let lines =
+        "operator_rate = 0\nanonymous_rate = 0\ncalls_in_flight = 0\nopen_sessions = 0\ntrusted_proxies = ['192.0.2.1']\n";
+    let limits = Config::load(&given(&format!("[limits]\n{lines}")).sources).expect("a configuration").limits;
+    assert_eq!((limits.operator.per_second, limits.anonymous.per_second), (0, 0));
+    assert_eq!((limits.calls_in_flight, limits.open_sessions), (0, 0));
+    assert_eq!(limits.trusted_proxies, ["192.0.2.1/32".parse().expect("a network")]);
 }
 
 #[test]
 fn traces_go_where_they_can() {
     let with = |lines: &str| Config::load(&given(&format!("[telemetry]\n{lines}")).sources);
-    for endpoint in ["127.0.0.1:4317", "ftp://host", "http://", "collector"] {
-        assert_eq!(faults(with(&format!("otlp_endpoint = '{endpoint}'\n"))).0, ["telemetry.otlp_endpoint"], "{endpoint}");
-    }
-    let (keys, _) = faults(with("sample_ratio = 1.5\nservice_name = ''\n"));
-    assert_eq!(keys, ["telemetry.sample_ratio", "telemetry.service_name"]);
     let set = with("otlp_endpoint = 'http://collector:4317'\nsample_ratio = 1\n");
     if cfg!(feature = "otel") {
         assert_eq!(set.expect("a configuration").telemetry.otlp_endpoint.as_deref(), Some("http://collector:4317"));
@@ -465,12 +453,6 @@ fn a_database_needs_no_data_file_and_its_password_is_never_shown() {
         ("url = 'postgres://me:secret@host/games?sslmode=require'", "store.url", "takes store.tls = \"on\""),
         ("tls = 'on'", "store.tls_ca", "it must name a file"),
         ("tls_ca = '/ca.pem'", "store.tls_ca", "for nothing without store.tls"),
-        ("tls = 'perhaps'", "store.tls", "expected \"on\" or \"off\""),
-        ("connections = 0", "store.connections", "from 1 to 1000"),
-        ("cached_sessions = 0", "store.cached_sessions", "from 1 to 10000000"),
-        ("read_timeout = '99ms'", "store.read_timeout", "from 100ms to 1h"),
-        ("write_timeout = '61m'", "store.write_timeout", "from 100ms to 1h"),
-        ("allow_unsafe_database = 'perhaps'", "store.allow_unsafe_database", "true or false"),
     ] {
         let (keys, text) = faults(Config::load(&given(&format!("[store]\n{lines}\n")).sources));
         assert_eq!(keys, [key], "{text}");
@@ -487,19 +469,4 @@ fn the_password_of_a_database_is_read_from_its_file() {
     assert!(missing.contains("store.password_file") && missing.contains("can't be read"), "{missing}");
     fs::write(&store.password_file, "secret\n").expect("a file");
     assert_eq!(store.options().expect("options").password.as_deref(), Some("secret"));
-}
-
-#[test]
-fn streams_that_live_too_long_or_not_at_all_are_faults() {
-    for (line, key) in [
-        ("heartbeat = '0s'", "streams.heartbeat"),
-        ("heartbeat = '61m'", "streams.heartbeat"),
-        ("longest = '0s'", "streams.longest"),
-        ("longest = '25h'", "streams.longest"),
-        ("watches_per_session = 0", "streams.watches_per_session"),
-        ("watches_per_caller = 1000001", "streams.watches_per_caller"),
-    ] {
-        let (keys, _) = faults(Config::load(&given(&format!("[streams]\n{line}\n")).sources));
-        assert_eq!(keys, [key], "{line}");
-    }
 }

@@ -1,6 +1,9 @@
 //! Calls as spans: whose trace they belong to, what they say, and that they arrive at a collector.
 #![cfg(feature = "otel")]
 
+#[path = "support/process.rs"]
+mod process;
+
 use http::{Request, Response};
 use http_body_util::BodyExt;
 use mancala::server::{self, Api, Settings};
@@ -14,6 +17,7 @@ use mancala::wire::{SessionHandlers, StreamSettings, session_service};
 use opentelemetry::trace::{SpanId, SpanKind, Status, TraceId};
 use opentelemetry_sdk::error::OTelSdkResult;
 use opentelemetry_sdk::trace::{Sampler, SdkTracerProvider, SpanData, SpanExporter};
+use process::Process;
 use std::convert::Infallible;
 use std::io::{BufRead, BufReader};
 use std::pin::Pin;
@@ -167,15 +171,15 @@ async fn serve_one_call(collector: &str) -> String {
     command.args(["serve", "--listen", "127.0.0.1:0", "--store"]).arg(folder.path().join("games.db"));
     command.env_clear().env("MANCALA_TELEMETRY__OTLP_ENDPOINT", collector);
     command.env("MANCALA_TELEMETRY__SERVICE_NAME", "games-of-the-test");
-    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the program starts");
+    let mut program = Process(command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the program starts"));
     let mut line = String::new();
-    BufReader::new(child.stdout.take().expect("piped")).read_line(&mut line).expect("its first line");
+    BufReader::new(program.0.stdout.take().expect("piped")).read_line(&mut line).expect("its first line");
     let address = line.split_once("listening on ").and_then(|(_, rest)| rest.split_once(',')).expect("an address").0;
     let channel = Endpoint::from_shared(format!("http://{address}")).expect("an address").connect().await.expect("a connection");
     SessionServiceClient::new(channel).create_session(create("gore")).await.expect("a session");
-    let stopped = Command::new("kill").args(["-TERM", &child.id().to_string()]).status().expect("kill runs");
+    let stopped = Command::new("kill").args(["-TERM", &program.0.id().to_string()]).status().expect("kill runs");
     assert!(stopped.success());
-    let ended = tokio::task::spawn_blocking(move || child.wait_with_output()).await.expect("no panic").expect("an end");
+    let ended = tokio::task::spawn_blocking(|| program.end()).await.expect("no panic");
     let logs = String::from_utf8(ended.stderr).expect("text");
     assert!(ended.status.success(), "{logs}");
     logs

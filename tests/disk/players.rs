@@ -96,11 +96,12 @@ impl Table {
 
     /// Plays one move, which is repeated until it is acknowledged.
     async fn play_one(&mut self, sessions: &mut SessionServiceClient<Channel>, met: &mut Met) {
+        let begun = Instant::now();
         let listed = proto::ListLegalMovesRequest { session_id: self.session_id.clone() };
         let mv = loop {
             match timed(sessions.list_legal_moves(listed.clone()), met).await {
                 Ok(listed) => break listed.into_inner().moves.pop().expect("a legal move"),
-                Err(status) => met.refused(&status),
+                Err(status) => met.refused(&status, begun),
             }
         };
         let request_id = format!("move-{}", self.version());
@@ -118,7 +119,7 @@ impl Table {
                     assert_eq!(version, self.version() + 1, "one move after the other");
                     return self.acknowledged.push(Played { version, request_id, position });
                 }
-                Err(status) => met.refused(&status),
+                Err(status) => met.refused(&status, begun),
             }
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
@@ -149,11 +150,11 @@ impl Table {
 }
 
 impl Met {
-    /// Takes in why a request was not acknowledged, which must be a reason to repeat it.
-    fn refused(&mut self, status: &Status) {
+    /// Takes in why a request was not acknowledged, which must be a reason to repeat it, though not for ever.
+    fn refused(&mut self, status: &Status, begun: Instant) {
         let reason = status.get_details_error_info().map_or_else(|| format!("{:?}", status.code()), |info| info.reason);
         let passes = [Code::Unavailable, Code::ResourceExhausted, Code::DeadlineExceeded];
-        assert!(passes.contains(&status.code()), "{status:?}");
+        assert!(passes.contains(&status.code()) && begun.elapsed() < PATIENCE, "{status:?}");
         *self.refusals.entry(reason).or_default() += 1;
     }
 }

@@ -1,6 +1,7 @@
 //! The services as a client sees them: a server in this process, generated stubs, a store on disk.
 
 mod batches;
+mod failures;
 mod history;
 mod idempotence;
 mod limits;
@@ -11,4 +12,5 @@ mod races;
 mod reasons;
 mod retention;
 mod session_batches;
+mod stopping;
 mod transport;

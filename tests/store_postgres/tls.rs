@@ -174,6 +174,38 @@ async fn a_server_lets_in_who_is_encrypted_and_has_the_password() {
     assert!(unreadable.to_string().contains("store.password_file") && unreadable.path == scene.path("missing"), "{unreadable}");
 }
 
+/// Files that hold no authorities are no reason to go on without: they are refused before any server is asked.
+#[tokio::test]
+async fn authorities_that_can_not_be_read_are_refused_with_their_file() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let authority = Authority::new();
+    let key = authority.issue(HOST).key;
+    let torn = authority.pem.replace("-----END CERTIFICATE-----", "");
+    let no_certificate = "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n";
+    let one_of_two = format!("{}{no_certificate}", authority.pem);
+    for (name, content, why) in [
+        ("missing.pem", None, "No such file"),
+        ("prose.pem", Some("no PEM"), "there are none"),
+        ("empty.pem", Some(""), "there are none"),
+        ("key.pem", Some(&*key), "there are none"),
+        ("torn.pem", Some(&*torn), "missing section end"),
+        ("no_certificate.pem", Some(no_certificate), "invalid peer certificate"),
+        ("one_of_two.pem", Some(&*one_of_two), "invalid peer certificate"),
+    ] {
+        let path = folder.path().join(name);
+        if let Some(content) = content {
+            std::fs::write(&path, content).expect("a file");
+        }
+        let options = Options { tls_ca: Some(path.clone()), ..Options::new("postgres://me@db.invalid/games") };
+        let (refusal, text) = told(options).await;
+        assert!(
+            matches!(&refusal, OpenError::Authorities { path: named, why: given } if *named == path && given.contains(why)),
+            "{name}: {refusal:?}"
+        );
+        assert!(text.contains(&path.display().to_string()), "{text}");
+    }
+}
+
 /// A server that goes in the middle of a handshake says nothing of whether it can be trusted: it is tried again.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_handshake_that_is_cut_off_is_no_refusal() {

@@ -84,19 +84,38 @@ impl App {
         App::with(64, change).await
     }
 
+    /// A server that reaches its store through something. Started again it reaches the store itself.
+    pub async fn wrapped(wrap: impl FnOnce(Arc<dyn Store>) -> Arc<dyn Store>) -> App {
+        App::anew(64, |_| {}, wrap).await
+    }
+
     async fn with(cached: usize, change: impl FnOnce(&mut StreamSettings)) -> App {
+        App::anew(cached, change, |store| store).await
+    }
+
+    async fn anew(
+        cached: usize,
+        change: impl FnOnce(&mut StreamSettings),
+        wrap: impl FnOnce(Arc<dyn Store>) -> Arc<dyn Store>,
+    ) -> App {
         let folder = Arc::new(TempDir::new().expect("a folder"));
         let mut streams = StreamSettings::new(watch::channel(false).1);
         change(&mut streams);
-        App::over(folder, cached, Arc::new(FakeClock(AtomicI64::new(START))), streams).await
+        App::over(folder, cached, Arc::new(FakeClock(AtomicI64::new(START))), streams, wrap).await
     }
 
-    async fn over(folder: Arc<TempDir>, cached: usize, clock: Arc<FakeClock>, streams: StreamSettings) -> App {
+    async fn over(
+        folder: Arc<TempDir>,
+        cached: usize,
+        clock: Arc<FakeClock>,
+        streams: StreamSettings,
+        wrap: impl FnOnce(Arc<dyn Store>) -> Arc<dyn Store>,
+    ) -> App {
         let (stopping, stopped) = watch::channel(false);
         let streams = StreamSettings { stopping: stopped, ..streams };
         let store = SqliteStore::open(&folder.path().join("store.db"), Options::default()).expect("the store opens");
         let store = Arc::new(store);
-        let sessions = Sessions::new(store.clone(), clock.clone(), cached);
+        let sessions = Sessions::new(wrap(store.clone()), clock.clone(), cached);
         let compute = Compute::new(1);
         let api = Api::new(FILE_DESCRIPTOR_SET, Access::open())
             .with(wire::rules_service(RulesHandlers::new(compute.clone())))
@@ -124,7 +143,7 @@ impl App {
         served.await.expect("no panic").expect("no failure");
         store.close().await;
         drop(store);
-        App::over(folder, cached, clock, streams).await
+        App::over(folder, cached, clock, streams, |store| store).await
     }
 
     pub fn clock_now(&self) -> Micros {

@@ -1,6 +1,6 @@
 //! Calls a second, by who calls.
 
-use super::raw::Answer;
+use super::raw::{Answer, Raw};
 use super::running::{Given, Running, start};
 use mancala::server::{Limits, Rate, Rates};
 use mancala::wire::proto::play_request::Command;
@@ -15,23 +15,47 @@ const LIST_GAMES: &str = "/mancala.v1.RulesService/ListGames";
 const LIST_SESSIONS: &str = "/mancala.v1.SessionService/ListSessions";
 const GET_SESSION: &str = "/mancala.v1.SessionService/GetSession";
 
-/// Three calls at once and then one in a thousand seconds, so that no test waits for the next.
+/// Three calls at once and then one a second, which is the lowest rate that there is.
 const THREE: Rate = Rate { per_second: 1, burst: 3 };
 
 async fn server(rates: Rates, with_tokens: bool) -> Running {
     start(Given { limits: Limits { rates, ..Limits::default() }, with_tokens, ..Given::default() }).await
 }
 
-/// How many of ten calls are let through.
-async fn through(server: &Running, path: &str, metadata: &[(&str, &str)], message: &impl Message) -> usize {
+/// How many calls may have been let through beyond those at once: on a slow machine seconds pass between calls.
+fn regained(server: &Running) -> usize {
+    server.started.elapsed().as_secs() as usize
+}
+
+fn is_limited(answer: &Answer) -> bool {
+    answer.status().code() != Code::Ok && answer.refused().reason == "RATE_LIMITED"
+}
+
+/// Fails unless of ten calls so many are let through.
+async fn assert_through(server: &Running, path: &str, metadata: &[(&str, &str)], message: &impl Message, expected: usize) {
     let mut through = 0;
     for _ in 0..10 {
-        let answer = server.raw.call(path, metadata, message).await;
-        if answer.status().code() == Code::Ok || answer.refused().reason != "RATE_LIMITED" {
-            through += 1;
-        }
+        through += usize::from(!is_limited(&server.raw.call(path, metadata, message).await));
     }
-    through
+    assert!((expected..=expected + regained(server)).contains(&through), "{through} instead of {expected}: {metadata:?}");
+}
+
+/// What is answered to who has made all calls that are allowed.
+async fn limited(server: &Running, path: &str, metadata: &[(&str, &str)], message: &impl Message) -> Answer {
+    limited_on(&server.raw, server, path, metadata, message).await
+}
+
+/// The same on another connection.
+async fn limited_on(raw: &Raw, server: &Running, path: &str, metadata: &[(&str, &str)], message: &impl Message) -> Answer {
+    let mut through = 0;
+    loop {
+        let answer = raw.call(path, metadata, message).await;
+        if is_limited(&answer) {
+            return answer;
+        }
+        through += 1;
+        assert!(through <= regained(server), "{path} is let through");
+    }
 }
 
 fn assert_limited(answer: &Answer, caller: &str) {
@@ -51,17 +75,17 @@ async fn whoever_shows_no_token_is_counted_by_address() {
     for _ in 0..3 {
         assert_eq!(server.raw.call(LIST_GAMES, &[], &()).await.status().code(), Code::Ok);
     }
-    assert_limited(&server.raw.call(LIST_GAMES, &[], &()).await, "anonymous");
+    assert_limited(&limited(&server, LIST_GAMES, &[], &()).await, "anonymous");
     let metric = |kind: &str| server.metric(&format!("mancala_calls_rate_limited_total{{caller=\"{kind}\"}}"));
     assert_eq!((metric("anonymous"), metric("operator")), (Some(1.0), None));
     // Another connection of the same address is the same caller.
-    let other = super::raw::Raw::connect(server.address).await;
-    assert_limited(&other.call(LIST_SESSIONS, &[], &()).await, "anonymous");
+    let other = Raw::connect(server.address).await;
+    assert_limited(&limited_on(&other, &server, LIST_SESSIONS, &[], &()).await, "anonymous");
     // Health is for those who look whether the server is well, and an operator has a bucket of its own.
     let health = HealthCheckRequest::default();
-    assert_eq!(through(&server, "/grpc.health.v1.Health/Check", &[], &health).await, 10);
+    assert_through(&server, "/grpc.health.v1.Health/Check", &[], &health, 10).await;
     let key = server.key("ops");
-    assert_eq!(through(&server, LIST_GAMES, &[("authorization", &key)], &()).await, 10);
+    assert_through(&server, LIST_GAMES, &[("authorization", &key)], &(), 10).await;
 }
 
 #[tokio::test]
@@ -69,10 +93,11 @@ async fn operators_are_counted_by_name() {
     let server = server(Rates { operator: THREE, ..Rates::default() }, true).await;
     let (ops, night) = (server.key("ops"), server.key("night"));
     // Also by what anybody may call.
-    assert_eq!(through(&server, LIST_GAMES, &[("authorization", &ops)], &()).await, 3);
-    assert_limited(&server.raw.call(LIST_SESSIONS, &[("authorization", &ops)], &()).await, "operator");
-    assert_eq!(through(&server, LIST_SESSIONS, &[("authorization", &night)], &()).await, 3);
-    assert_eq!(through(&server, LIST_GAMES, &[], &()).await, 10, "nobody else is limited");
+    assert_through(&server, LIST_GAMES, &[("authorization", &ops)], &(), 3).await;
+    assert_limited(&limited(&server, LIST_SESSIONS, &[("authorization", &ops)], &()).await, "operator");
+    assert_through(&server, LIST_SESSIONS, &[("authorization", &night)], &(), 3).await;
+    // Nobody else is limited.
+    assert_through(&server, LIST_GAMES, &[], &(), 10).await;
 }
 
 #[tokio::test]
@@ -88,10 +113,10 @@ async fn seats_are_counted_for_themselves() {
     let get = proto::GetSessionRequest { session_id, version: None };
     for secret in made.secrets {
         let token = format!("Bearer {}", secret.token);
-        assert_eq!(through(&server, GET_SESSION, &[("authorization", &token)], &get).await, 3);
-        assert_limited(&server.raw.call(GET_SESSION, &[("authorization", &token)], &get).await, "seat");
+        assert_through(&server, GET_SESSION, &[("authorization", &token)], &get, 3).await;
+        assert_limited(&limited(&server, GET_SESSION, &[("authorization", &token)], &get).await, "seat");
     }
-    assert_eq!(through(&server, GET_SESSION, &[("authorization", &key)], &get).await, 10);
+    assert_through(&server, GET_SESSION, &[("authorization", &key)], &get, 10).await;
 }
 
 #[tokio::test]
@@ -102,16 +127,17 @@ async fn tokens_that_are_not_in_force_are_counted_by_address() {
         let refused = server.raw.call(LIST_SESSIONS, &[("authorization", &guess(n))], &()).await.refused();
         assert_eq!(refused.code, Code::Unauthenticated, "{}", refused.reason);
     }
-    assert_limited(&server.raw.call(LIST_SESSIONS, &[("authorization", &guess(3))], &()).await, "anonymous");
+    assert_limited(&limited(&server, LIST_SESSIONS, &[("authorization", &guess(3))], &()).await, "anonymous");
+    // Whoever has one is not kept out.
     let key = server.key("ops");
-    assert_eq!(through(&server, LIST_SESSIONS, &[("authorization", &key)], &()).await, 10, "whoever has one is not kept out");
+    assert_through(&server, LIST_SESSIONS, &[("authorization", &key)], &(), 10).await;
 }
 
 #[tokio::test]
 async fn open_mode_has_a_rate_of_its_own() {
     let server = server(Rates { open: THREE, ..Rates::default() }, false).await;
-    assert_eq!(through(&server, LIST_SESSIONS, &[], &()).await, 3);
-    assert_limited(&server.raw.call(LIST_GAMES, &[], &()).await, "open");
+    assert_through(&server, LIST_SESSIONS, &[], &(), 3).await;
+    assert_limited(&limited(&server, LIST_GAMES, &[], &()).await, "open");
 }
 
 #[tokio::test]
@@ -122,7 +148,7 @@ async fn a_trusted_proxy_says_where_calls_come_from() {
     for (hops, expected) in
         [("192.0.2.1", 3), ("192.0.2.2", 3), ("192.0.2.9, 192.0.2.1", 0), ("2001:db8::1", 3), ("2001:db8::2", 0)]
     {
-        assert_eq!(through(&server, LIST_GAMES, &[("x-forwarded-for", hops)], &()).await, expected, "{hops}");
+        assert_through(&server, LIST_GAMES, &[("x-forwarded-for", hops)], &(), expected).await;
     }
 }
 
@@ -149,7 +175,7 @@ async fn what_is_done_on_a_stream_is_counted_as_calls_are() {
             }
         }
         // The stream itself was a call.
-        assert_eq!(through, expected);
+        assert!((expected..=expected + regained(&server)).contains(&through), "{through} instead of {expected}");
     }
 }
 
