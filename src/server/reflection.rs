@@ -1,11 +1,13 @@
 //! Reflection, by which tools such as grpcurl learn the services without proto files.
 
+use super::STREAMS_END;
 use super::services::{Answer, Services};
 use futures_util::StreamExt;
 use http::{Request, Response};
 use http_body_util::{BodyStream, StreamBody};
 use std::convert::Infallible;
 use std::task::{Context, Poll};
+use std::time::Duration;
 use tokio::sync::watch;
 use tonic::body::Body;
 use tonic::codegen::Service;
@@ -16,7 +18,8 @@ use tonic_reflection::server::{Builder, Error, v1, v1alpha};
 /// Adds reflection to services: of the services of these names, of health, and of reflection itself.
 ///
 /// Both versions are served, as grpcurl before 1.9 knows v1alpha alone. The descriptors of `google.rpc` are among those that
-/// can be asked for, since without them a tool can't show the details of an error. Conversations end once `stopping` is true.
+/// can be asked for, since without them a tool can't show the details of an error. Conversations end a while after `stopping` has become
+/// true.
 pub fn add(
     services: Services,
     names: &[&'static str],
@@ -43,7 +46,11 @@ type V1 = v1::ServerReflectionServer<()>;
 type V1Alpha = v1alpha::ServerReflectionServer<()>;
 type Health = HealthServer<()>;
 
-/// A service to which the callers' side of each call ends when the server stops, so that it ends its own.
+/// Reflection outlasts other streams by so much: whoever is told by them that the server stops may ask it what the details of that mean, as
+/// grpcurl does.
+const LINGER: Duration = STREAMS_END.saturating_add(Duration::from_millis(500));
+
+/// A service to which the callers' side of each call ends a while after the server has begun to stop, so that it ends its own.
 #[derive(Clone)]
 struct UntilStop<S> {
     service: S,
@@ -71,6 +78,7 @@ where
         let stop = async move {
             // Whoever would tell is gone only when the server has stopped.
             let _ = stopping.wait_for(|stopping| *stopping).await;
+            tokio::time::sleep(LINGER).await;
         };
         self.service.call(request.map(|body| Body::new(StreamBody::new(BodyStream::new(body).take_until(stop)))))
     }
