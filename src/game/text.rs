@@ -2,7 +2,8 @@
 #![doc = include_str!("pages/notation.md")]
 
 use super::reader::{NEW_PIT, PIT, Reader};
-use super::setup::{Board, SetUp, SetUpFault, SetUpPit};
+use super::setup::{Board, SetUp, SetUpPit};
+use super::setup_fault::SetUpFault;
 use super::{BySeat, EndReason, Game, MAX_PITS, Move, Phase, PitSet, Position, Redistribution, Rules, Seat};
 use std::fmt;
 use std::str::FromStr;
