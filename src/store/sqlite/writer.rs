@@ -89,7 +89,9 @@ where
     }
 
     fn answer(self: Box<Self>, end: Result<(), StoreError>) {
-        let Write { outcome, reply, .. } = *self;
+        let Write { outcome, reply, _place: place, .. } = *self;
+        // First, so that whoever has an answer is counted as waiting no longer.
+        drop(place);
         // A caller that waits no longer will ask again.
         let _ = reply.send(end.and_then(|()| outcome.expect("it ran")));
     }
